@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from habilis.contract.pictures import ENDINGS, can_be_seen
+from habilis.core.patterns import lazy_pattern
 from habilis.core.types import JsonSchema, Task
 
 Need = Literal["file", "image", "address"]
@@ -20,15 +21,15 @@ _IMAGES = frozenset({"image", "picture", "photo", "img", "screenshot"})
 _ADDRESSES = frozenset({"url", "uri"})
 _MADE = frozenset({"out", "output", "dest", "destination", "target", "save", "new", "result", "to"})
 """Words in the names of paths that a tool makes itself."""
-_NO_FILE = re.compile(
+_NO_FILE = lazy_pattern(
     r"json|xpath|xml|dotted|\bkeys?\b|graph|route|\burl\b|(?:to|be) (?:writ|sav|creat|ma[dk]e)|output", re.I
 )
 """What is said of paths that lead through a document, or to what the tool makes."""
-_FILE_SAID = re.compile(
+_FILE_SAID = lazy_pattern(
     r"[\w)-]\.[A-Za-z][A-Za-z0-9]{0,7}\b|[/\\~]\w|\b(?:files?|folders?|director(?:y|ies)|attach\w*)\b|文件|ファイル",
     re.I,
 )
-_ADDRESS_SAID = re.compile(
+_ADDRESS_SAID = lazy_pattern(
     r"\w\.[^\W\d_]{2,}|://|\b(?:web\w*|urls?|online|internet|pages?|sites?|wikipedia|links?|download\w*|articles?)\b"
     r"|[^\x00-\u024f]",  # other scripts have their own words for these
     re.I,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from habilis.contract.columns import Column
+from habilis.core.patterns import lazy_pattern
 
 MOST_NOTES, MOST_NAMES, LONGEST_NAME = 6, 6, 40
 FEWEST, SHARE = 2, 0.6
@@ -22,16 +23,16 @@ MOST_WORDS = 5
 SHORT = 16
 """Characters of a cell that may stand in an example, among our own words: enough for "not available", no more."""
 SIGNS = "€$£¥%"
-_CELL = re.compile(
+_CELL = lazy_pattern(
     r"(?P<minus>-?)(?P<before>[€$£¥]?)\s?(?P<core>-?\d(?:[\d.,' ]*\d)?(?:e[-+]?\d+)?)"
     r"(?P<after>\s?[%€$£¥]|\s[A-Za-zµ°/²³]{1,6})?",
     re.IGNORECASE,
 )
 _FORMS = {
-    "plain": re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
-    "either": re.compile(r"-?\d{1,3},\d{3}"),  # the other cells of the column tell
-    "comma": re.compile(r"-?(?:\d{1,3}(?:[. ']\d{3})+|\d+),\d+"),
-    "groups": re.compile(r"-?\d{1,3}(?:[, ']\d{3})+(?:\.\d+)?"),
+    "plain": lazy_pattern(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
+    "either": lazy_pattern(r"-?\d{1,3},\d{3}"),  # the other cells of the column tell
+    "comma": lazy_pattern(r"-?(?:\d{1,3}(?:[. ']\d{3})+|\d+),\d+"),
+    "groups": lazy_pattern(r"-?\d{1,3}(?:[, ']\d{3})+(?:\.\d+)?"),
 }
 
 

@@ -14,23 +14,24 @@ from habilis.contract.json_outline import outline
 from habilis.contract.odd_cells import odd_cells
 from habilis.core.errors import UserError
 from habilis.core.locations import here
+from habilis.core.patterns import lazy_pattern
 from habilis.core.types import TaskFile
 
-_QUOTED = re.compile(r"[`\"'“”‘’]([^`\"'“”‘’\n]{1,400})[`\"'“”‘’]")
-_WORD = re.compile(r"[^\s`\"'“”‘’<>|]+")
-_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
-_DATA_ENDING = re.compile(
+_QUOTED = lazy_pattern(r"[`\"'“”‘’]([^`\"'“”‘’\n]{1,400})[`\"'“”‘’]")
+_WORD = lazy_pattern(r"[^\s`\"'“”‘’<>|]+")
+_ENDING = lazy_pattern(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_DATA_ENDING = lazy_pattern(
     r"\.(csv|tsv|json|jsonl|ndjson|txt|md|log|xml|html?|ya?ml|toml|ini|xlsx?|parquet|pdf|png|jpe?g|gif|webp|zip|gz|sqlite|db|py|sql)$",
     re.IGNORECASE,
 )
-_TABLE = re.compile(r"\.(?:csv|tsv)$", re.IGNORECASE)
-_NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
-_YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
+_TABLE = lazy_pattern(r"\.(?:csv|tsv)$", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"[-+]?[0-9][0-9.,]*")
+_YEAR = lazy_pattern(r"(?:1[89]|20)[0-9]{2}")
 BEGINS_LINES, BEGINS_WIDTH = 3, 120
 TABLE_LINES = 4
 """Lines that prompts show of a table in a note: names, dashes, two rows."""
-_DASHES = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
-_RECORD = re.compile(r"[A-Za-z][\w .-]{0,40}: ?(?:[^,;|:]|:\d)*(?:[,;|] ?[A-Za-z][\w .-]{0,40}: ?(?:[^,;|:]|:\d)*)+")
+_DASHES = lazy_pattern(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
+_RECORD = lazy_pattern(r"[A-Za-z][\w .-]{0,40}: ?(?:[^,;|:]|:\d)*(?:[,;|] ?[A-Za-z][\w .-]{0,40}: ?(?:[^,;|:]|:\d)*)+")
 NAMES_WIDTH = 480
 """Characters of a table's first line that prompts show: without all its names a table cannot be asked about."""
 OUTLINE_WIDTH, OUTLINED_BYTES = 720, 2_000_000

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from habilis.core.patterns import lazy_pattern
 from habilis.grounding.figures import Figures
 from habilis.grounding.known import Known, scripts
 from habilis.grounding.names import Names
@@ -19,8 +20,8 @@ Kind = Literal["number", "date", "quotation", "name", "words"]
 LOOKED_AT = 8_000
 """Characters of an answer that are checked."""
 _LONG_LINE = 24
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
+_UNSPACED = lazy_pattern(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True)
@@ -132,14 +133,14 @@ __all__ = ["Kind", "Value", "leaves", "values_of", "words_of"]
 
 
 _PAIRS = ('""', "“”", "„“", "„”", "«»", "»«", "‹›", "「」", "『』", "‘’", "《》", "””")
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     "|".join(rf"{re.escape(a)}([^{re.escape(a + b)}\n]{{3,2000}}){re.escape(b)}" for a, b in map(tuple, _PAIRS))
     + r"|(?<![^\W_])'(?=\S)([^'\n]{3,2000}?(?:(?<=[^\W_])'(?=[^\W_])[^'\n]{1,2000}?)*)'(?![^\W_])"
 )
 MORE_WORDS, MORE_CHARACTERS = 2, 12
 """What is longer than either is a quotation; shorter is a name or a word in quotation marks."""
-_CUT = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
-_NOT_WORDS = re.compile(r"[^\w%$€£+#&@/=<>]+")
+_CUT = lazy_pattern(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
+_NOT_WORDS = lazy_pattern(r"[^\w%$€£+#&@/=<>]+")
 
 
 def quotations(text: str) -> Iterator[tuple[int, int, str]]:

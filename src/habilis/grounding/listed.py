@@ -6,13 +6,15 @@ import json
 import re
 from typing import Any
 
+from habilis.core.patterns import lazy_pattern
+
 MOST_NODES = 20_000
 """Lists and objects of one text that are counted."""
-_FLAT = re.compile(r"\[([^\[\]{}]{1,20000})\]")
-_BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,4}[.)]|\|)\s")
-_RULER = re.compile(r"[\s|:+=-]+")
-_SEGMENT = re.compile(r"[.;:\n!?。；：（）()\[\]]+(?:\s|$)?")
-_SERIES = re.compile(r",\s(?:and|und|et|y|or|oder|ou|и)\s|\s(?:and|und|et|y|or|oder|ou|и|و)\s|,\s|、|，|和|،\s")
+_FLAT = lazy_pattern(r"\[([^\[\]{}]{1,20000})\]")
+_BULLET = lazy_pattern(r"\s*(?:[-*•–]|\d{1,4}[.)]|\|)\s")
+_RULER = lazy_pattern(r"[\s|:+=-]+")
+_SEGMENT = lazy_pattern(r"[.;:\n!?。；：（）()\[\]]+(?:\s|$)?")
+_SERIES = lazy_pattern(r",\s(?:and|und|et|y|or|oder|ou|и)\s|\s(?:and|und|et|y|or|oder|ou|и|و)\s|,\s|、|，|和|،\s")
 _LEAD = 4
 """Words of an item in a series."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from habilis.core.patterns import lazy_pattern
 from habilis.grounding.known import Known, scripts
 from habilis.grounding.vocabulary import is_word
 from habilis.grounding.wording import bare_nouns, language, ordinary
@@ -17,25 +18,25 @@ from habilis.values.plain import folded
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
 _HAN = r"\u3400-\u9fff"
-_SURNAME = re.compile(
+_SURNAME = lazy_pattern(
     rf"(?:[王李张張刘劉陈陳杨楊赵趙吴吳徐孙孫朱胡郭罗羅郑鄭谢謝宋唐邓鄧冯馮韩韓彭萧蕭蔡潘袁董叶葉吕呂魏蒋蔣杜]|欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}"
 )
-_TITLED = re.compile(rf"([{_HAN}]{{1,4}}|[\u30a0-\u30ff]{{2,12}})(?:さん|氏|様|先生|女士|市|県|省)")
+_TITLED = lazy_pattern(rf"([{_HAN}]{{1,4}}|[\u30a0-\u30ff]{{2,12}})(?:さん|氏|様|先生|女士|市|県|省)")
 _CASED_LETTER = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u058f\u1e00-\u1fff"
-_WORD = re.compile(rf"[{_CASED_LETTER}](?:[{_CASED_LETTER}]|[’'-](?=[{_CASED_LETTER}]))*\.?")
-_JOINT = re.compile(
+_WORD = lazy_pattern(rf"[{_CASED_LETTER}](?:[{_CASED_LETTER}]|[’'-](?=[{_CASED_LETTER}]))*\.?")
+_JOINT = lazy_pattern(
     r"[ \u00a0]{1,2}(?:(?:of|de|del|della|da|di|von|van|der|den|du|la|le|el|al|bin|ibn|y|and the)[ ]){0,2}"
 )
-_START = re.compile(r"(?:^|[.!?:;…。！？：\n\r|>*#•–—-]|\d[.)])[\s*_\"'“„«»‹›「『(\[{`]*$")
-_OPEN = re.compile(r"[\"'“„«‹「『(\[{`*_]\s?$")
-_GERMAN_NOUN = re.compile(
+_START = lazy_pattern(r"(?:^|[.!?:;…。！？：\n\r|>*#•–—-]|\d[.)])[\s*_\"'“„«»‹›「『(\[{`]*$")
+_OPEN = lazy_pattern(r"[\"'“„«‹「『(\[{`*_]\s?$")
+_GERMAN_NOUN = lazy_pattern(
     r".{2,}(?:ungs?|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|tät|täten|ment|mente|nis|nisse|nissen"
     r"|ling|linge|chen|lein|tum|ismus|ist|isten|euren?|ieren?|prozent|jahre?n?|tage?n?|weise|zahl|zahlen|stelle|wert)",
     re.IGNORECASE,
 )
 _NAMING = frozenset(("in", "aus", "nach", "von", "bei", "durch", "heißt", "namens", "hieß"))
 _COMPARABLE = frozenset(("LATIN", "CYRILLIC", "GREEK"))
-_ELIDED = re.compile(r"[A-Za-z]{1,2}['’][a-zà-ÿ]")
+_ELIDED = lazy_pattern(r"[A-Za-z]{1,2}['’][a-zà-ÿ]")
 _OF_NAMES = frozenset(("new", "north", "south", "east", "west", "great", "upper", "lower", "saint", "st."))
 """Ordinary words that names of places begin with."""
 _CALENDAR = frozenset((*MONTHS, *WEEKDAYS))

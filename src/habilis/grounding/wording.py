@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from habilis.core.patterns import lazy_pattern
+
 FUNCTION = {
     "german": """aber alle allem allen aller alles als also am an auch auf aus außerdem bei beim bereits bis da dabei
         damit danach dann daraus das dass davon dazu dem den denen denn der deren des dessen die dies diese diesem
@@ -124,7 +126,7 @@ _BARE_NOUNS = """angaben höhe prozent ordnung form folge gefahr wirklichkeit zu
     tag licht luft land städten ländern januar februar märz april mai juni juli august september oktober
     november dezember anspruch kenntnis anlehnung übereinstimmung verbindung abhängigkeit klammern
     großbuchstaben kleinbuchstaben euros risiken rissen fehlern"""
-HEDGE = re.compile(
+HEDGE = lazy_pattern(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|over|more than|less than|under|up to|close to"
     r"|ca\.?|circa|etwa|rund|ungefähr|knapp|fast|über|mehr als|gut|environ|près de|presque|plus de|quelque"
     r"|aproximadamente|alrededor de|casi|unos|unas|cerca de|más de|около|примерно|почти|более|約|约|大约|近|超过|およそ"
@@ -133,7 +135,7 @@ HEDGE = re.compile(
 )
 
 _FALLS = frozenset(_DECREASE.split())
-_SIGNED = re.compile(r"\b(?:minus|минус)\s?[$€£¥]?\s?\d")
+_SIGNED = lazy_pattern(r"\b(?:minus|минус)\s?[$€£¥]?\s?\d")
 """Between two amounts (`debit minus credit`) the same word says what is done, and nothing of the sign of the result."""
 
 
@@ -167,7 +169,7 @@ def verdicts() -> frozenset[str]:
     return frozenset(_VERDICTS.split())
 
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 SURE_WORDS = {"french": ("sept", "neuf", "cent"), "spanish": ("once", "dos", "mil"), "german": ("elf", "acht")}
 """Number words that are other words in another language, by the language in which they are numbers."""
 _OWN_LETTERS = {"german": "äöüß", "french": "çèêœà", "spanish": "ñ¿¡", "portuguese": "ãõ"}

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from habilis.core.patterns import lazy_pattern
 from habilis.judging.planted_answers import ANSWERS
 from habilis.judging.trials import Case, JudgeTrial, one_by_one
 
@@ -29,7 +30,7 @@ _WAYS = (
     r"\bno (?:conclusion|answer|result)s? (?:is|was|can|could|has)\b",
     r"\b(?:but|however|though|although)\b[^.]{0,80}\b(?:failed|error|not found|could not|cannot|something else)\b",
 )
-_AGAINST = re.compile("|".join(_WAYS), re.IGNORECASE)
+_AGAINST = lazy_pattern("|".join(_WAYS), re.IGNORECASE)
 """What a judge says of an answer that it refuses. It is asked in English; in another language it says nothing here."""
 
 

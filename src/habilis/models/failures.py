@@ -19,22 +19,23 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from habilis.core.masker import MASKER
+from habilis.core.patterns import lazy_pattern
 
 RETRIED = frozenset({408, 409, 425, 429})
-_TOO_LONG = re.compile(
+_TOO_LONG = lazy_pattern(
     r"context[ _](length|size|window)|(?:prompt|input) is too long|too many tokens|maximum (?:prompt|input) length|"
     r"token count\b.{0,60}\bexceeds|`inputs` tokens \+",
     re.IGNORECASE,
 )
-_NO_CREDIT = re.compile(
+_NO_CREDIT = lazy_pattern(
     r"credit balance|insufficient (?:balance|credits?|funds)|out of credits|all available credits|spending limit|"
     r"due to billing",
     re.IGNORECASE,
 )
-_NO_KEY = re.compile(r"api[ _-]?key (?:is )?(?:not valid|invalid|missing|expired)|invalid api[ _-]?key", re.IGNORECASE)
-_OTHER_ROUTE = re.compile(r"no endpoints? found that|no providers? (?:that|which)? ?support", re.IGNORECASE)
+_NO_KEY = lazy_pattern(r"api[ _-]?key (?:is )?(?:not valid|invalid|missing|expired)|invalid api[ _-]?key", re.I)
+_OTHER_ROUTE = lazy_pattern(r"no endpoints? found that|no providers? (?:that|which)? ?support", re.IGNORECASE)
 """What a service with many providers says, with a 404, when none of them takes a request of this form."""
-_OWN_FAULT = re.compile(
+_OWN_FAULT = lazy_pattern(
     r"unsupported param|not (?:be )?support|not implemented|requires? --|grammar|roles? must alternate", re.IGNORECASE
 )
 """What servers say, with a 5xx, of requests that they will never take in this form."""
@@ -78,7 +79,7 @@ Part = Literal[
     "size",
 ]
 """Which part of a connection is wrong; none where the server fails by itself."""
-_NO_MODEL = re.compile(
+_NO_MODEL = lazy_pattern(
     r"\bmodels?\b[^.,;:]{0,80}?\b(?:not exist|not found|not available|unknown|not a valid)\b|"
     r"\b(?:unknown|invalid|no such|unsupported) model\b(?! (?:param|option|output))|"
     r"\bnot a valid model\b|\bunable to access model\b|"
@@ -87,12 +88,12 @@ _NO_MODEL = re.compile(
     re.IGNORECASE,
 )
 _MODEL_CODES = ("model_not_found", "model_not_available", "model_not_supported", "DeploymentNotFound")
-_PLAIN_TO_TLS = re.compile(r"http request (?:was sent )?to (?:an )?https|speaking plain http to an ssl", re.IGNORECASE)
+_PLAIN_TO_TLS = lazy_pattern(r"http request (?:was sent )?to (?:an )?https|speaking plain http to an ssl", re.I)
 """What servers say, in plain HTTP, on a port where they speak TLS (Go's, nginx, Apache)."""
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_TITLE = lazy_pattern(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 _LOOKED_AT = 20_000
 """Characters of what a server sent that are looked at for what it says."""
-_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
+_PAGE = lazy_pattern(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
 
 class BadReply(Exception):

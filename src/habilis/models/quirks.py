@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from habilis.core.patterns import lazy_pattern
 from habilis.models.failures import sort_out
 
 Body = dict[str, Any]
@@ -22,22 +23,22 @@ SPARED = ("temperature", "parallel_tool_calls", "stream_options", "stop")
 THOUGHTS = "reasoning_content"
 REFUSING = frozenset({400, 422, 500, 501})
 """Statuses of refusals; some servers report what a chat template does not take as a fault of their own."""
-_NOT_TAKEN = re.compile(
+_NOT_TAKEN = lazy_pattern(
     r"unsupported|not (?:be )?support|unknown|unrecogni[sz]ed|not (?:permitted|allowed)|extra.(?:inputs|forbidden)|"
     r"unexpected|deprecated|only\b.*\bsupported",
     re.IGNORECASE,
 )
-_THOUGHTS = re.compile(
+_THOUGHTS = lazy_pattern(
     r"reasoning_content\b.*\b(?:passed back|missing|required)|missing\W+reasoning_content", re.IGNORECASE
 )
-_SHORT_IDS = re.compile(r"call.ids?\b.*length of 9", re.IGNORECASE)
-_TURNS = re.compile(r"roles? must alternate", re.IGNORECASE)
+_SHORT_IDS = lazy_pattern(r"call.ids?\b.*length of 9", re.IGNORECASE)
+_TURNS = lazy_pattern(r"roles? must alternate", re.IGNORECASE)
 FUNCTIONS = frozenset(("tools", "function_calling"))
 """Forms of requests that offer functions."""
-_FUNCTIONS = re.compile(r"\b(?:tools?|functions?|function.?call(?:s|ing))\b(?<!function_calling)", re.IGNORECASE)
+_FUNCTIONS = lazy_pattern(r"\b(?:tools?|functions?|function.?call(?:s|ing))\b(?<!function_calling)", re.IGNORECASE)
 """Not the name of one of our modes: who refuses a call that must be made may take one that can be."""
-_CHOICE = re.compile(r"tool[ _]choice|schema", re.IGNORECASE)
-_ROLES = re.compile(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
+_CHOICE = lazy_pattern(r"tool[ _]choice|schema", re.IGNORECASE)
+_ROLES = lazy_pattern(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
 
 
 class Quirks:

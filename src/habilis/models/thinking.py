@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from habilis.core.patterns import lazy_pattern
+
 PAIRS = (
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -22,8 +24,10 @@ PAIRS = (
     ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
 )
 """Beginning and end."""
-_LEADING = re.compile(r"\s*(?:" + "|".join(rf"{re.escape(a)}(.*?)(?:{re.escape(b)}|\Z)" for a, b in PAIRS) + ")", re.S)
-_LATE = re.compile(r"\A(.*?)(?:" + "|".join(re.escape(end) for _, end in PAIRS[:7]) + ")", re.DOTALL)
+_LEADING = lazy_pattern(
+    r"\s*(?:" + "|".join(rf"{re.escape(a)}(.*?)(?:{re.escape(b)}|\Z)" for a, b in PAIRS) + ")", re.DOTALL
+)
+_LATE = lazy_pattern(r"\A(.*?)(?:" + "|".join(re.escape(end) for _, end in PAIRS[:7]) + ")", re.DOTALL)
 
 
 def split_thoughts(text: str, *, late: bool = True) -> tuple[list[str], str]:

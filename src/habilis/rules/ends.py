@@ -14,49 +14,52 @@ from pathlib import Path
 
 from habilis.contract.columns import MOST_ROWS, READ, Column
 from habilis.core.locations import here
+from habilis.core.patterns import lazy_pattern
 from habilis.rules.evidence import Evidence, plain, stands_in
 from habilis.rules.retelling import numbers_of
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 
 # Words are looked for in the folded question: ß is ss there.
-_HIGH = re.compile(r"\b(?:highest|largest|greatest|biggest|maximum|max|höchste\w*|grösste\w*)\b")
-_LOW = re.compile(r"\b(?:lowest|smallest|least|minimum|min|niedrigste\w*|kleinste\w*|geringste\w*)\b")
-_LATE = re.compile(r"\b(?:latest|newest|youngest|most recent|jüngste\w*|neueste\w*|späteste\w*)\b")
-_EARLY = re.compile(r"\b(?:earliest|oldest|älteste\w*|früheste\w*)\b")
-_MORE_TO_IT = re.compile(
+_HIGH = lazy_pattern(r"\b(?:highest|largest|greatest|biggest|maximum|max|höchste\w*|grösste\w*)\b")
+_LOW = lazy_pattern(r"\b(?:lowest|smallest|least|minimum|min|niedrigste\w*|kleinste\w*|geringste\w*)\b")
+_LATE = lazy_pattern(r"\b(?:latest|newest|youngest|most recent|jüngste\w*|neueste\w*|späteste\w*)\b")
+_EARLY = lazy_pattern(r"\b(?:earliest|oldest|älteste\w*|früheste\w*)\b")
+_MORE_TO_IT = lazy_pattern(
     r"\b(?:second|third|fourth|fifth|\d+(?:st|nd|rd|th)|next|not|without|except|than|difference|range|spread|between"
     r"|after|before|since|until|each|every|per|where|whose|when|among|with|for|from|if|only|zweit\w*|dritt\w*|nicht|ohne|ausser|als|differenz|zwischen|nach|vor|je|pro)\b"
 )
 """Words with which the question asks for more than one end of a whole column."""
-_RANK = re.compile(r"\b(?:rank|place|position|priority|grade|rang|platz|note)")
+_RANK = lazy_pattern(r"\b(?:rank|place|position|priority|grade|rang|platz|note)")
 """Names of columns of which the first is the highest."""
-_AGE = re.compile(r"\bage|year|alter\b|jahr|edad|âge|année")
+_AGE = lazy_pattern(r"\bage|year|alter\b|jahr|edad|âge|année")
 """Names of columns by which something may be old or new, beside one of days."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_HOW_MANY = re.compile(r"\b(?:how (?:many|often)|number of|count|wie ?viele?|wie oft|anzahl)\b")
-_ALL_ROWS = re.compile(r"\W*how many (?:data )?(?:rows|records|entries)\b(?P<more>.*)", re.DOTALL)
-_HEAD = re.compile(r"without|not|excluding|ignoring|counting|counted|besides|headers?|head|headings?|data")
+_DAY = lazy_pattern(r"\d{4}-\d\d-\d\d")
+_HOW_MANY = lazy_pattern(r"\b(?:how (?:many|often)|number of|count|wie ?viele?|wie oft|anzahl)\b")
+_ALL_ROWS = lazy_pattern(r"\W*how many (?:data )?(?:rows|records|entries)\b(?P<more>.*)", re.DOTALL)
+_HEAD = lazy_pattern(r"without|not|excluding|ignoring|counting|counted|besides|headers?|head|headings?|data")
 """Words with which a question about all rows of a table leaves its head out."""
-_AMOUNTS = re.compile(
+_AMOUNTS = lazy_pattern(
     r"\b(?:total|sum|altogether|overall|average|mean|much|add up|gesamt\w*|summe|durchschnitt\w*|mittelwert"
     r"|somme|moyenne|suma|promedio)\b"
 )
-_WORD_MEANT = re.compile(r"\b([A-Z]{3,})\b|['\"‘“„«]([^'\"’”“»\n]{2,40})['\"’”“»]")
-_LETTERS = re.compile(r"\w+")
-_PLAINLY_ASKED = re.compile(
+_WORD_MEANT = lazy_pattern(r"\b([A-Z]{3,})\b|['\"‘“„«]([^'\"’”“»\n]{2,40})['\"’”“»]")
+_LETTERS = lazy_pattern(r"\w+")
+_PLAINLY_ASKED = lazy_pattern(
     r"how|many|often|number|of|count|what|is|are|was|were|the|an?|there|in|does|do|did|it|has|have|contains?|occurs?"
     r"|appears?|comes?|lives?|stands?|says?|words?|lines?|rows?|entry|entries|records?|times?|people|file|wie|vieles?|viele"
     r"|oft|anzahl|der|die|das|den|dem|des|ist|sind|gibt|es|steht|stehen|kommt|vor|hat|haben|wohnen|leben|zeilen?"
     r"|eintrag|einträge|mal|wort"
 )
 """Words beside which a question sets no condition but the one word: whatever else it says may leave none."""
-_WHO = re.compile(
+_WHO = lazy_pattern(
     r"who|whose|which|person|by|name|tell|give|show|find|me|my|our|we|got|table|list|wer|wessen|welche[rsnm]?|laut|nenne"
 )
 """Words with which a question asks for one row of all."""
-_SUMMED_UP = re.compile(r"\b(?:totals?|sum|subtotal|overall|all|average|mean|gesamt\w*|summe|durchschnitt|mittel\w*)\b")
-_MISSING = re.compile(r"-?99+(?:\.0+)?|-1(?:\.0+)?")
+_SUMMED_UP = lazy_pattern(
+    r"\b(?:totals?|sum|subtotal|overall|all|average|mean|gesamt\w*|summe|durchschnitt|mittel\w*)\b"
+)
+_MISSING = lazy_pattern(r"-?99+(?:\.0+)?|-1(?:\.0+)?")
 FEWEST = 3
 """Rows of a table that has two ends worth telling apart."""
 

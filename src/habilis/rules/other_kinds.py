@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import re
 
+from habilis.core.patterns import lazy_pattern
 from habilis.rules.evidence import Evidence, plain, stands_in
 from habilis.rules.leaves import Results
 from habilis.rules.retelling import WHICH, numbers_of
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 
-_WHEN = re.compile(
+_WHEN = lazy_pattern(
     r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
 )
-_TEXT = re.compile(
+_TEXT = lazy_pattern(
     r"\bwhat (?:is|was) the (?:[^\W\d_]+ ){0,3}?(?:word|name|title|letter|sentence|surname)\b(?! (?:length|count))"
     r"|\b(?:wie (?:lautet|heißt)|comment s'appelle|cómo se llama|как называется)\b",
     re.IGNORECASE,
 )
 """What asks for a text without asking which."""
-_HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]+")
-_NUMBER = re.compile(
+_HOW = lazy_pattern(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_NUMBER = lazy_pattern(
     r"\b(?:numbers?|amount|how (?:many|much)|(?:tele)?phone|fax|nummer|anzahl|wie viele?|num[eé]ro|número|nombre de"
     r"|combien|cuánt[oa]s?|номер|число|сколько)\b|\w+nummer\b|電話番号|番号|电话|號碼|号码|多少",
     re.IGNORECASE,
 )
-_TIME = re.compile(
+_TIME = lazy_pattern(
     r"\b(?:dates?|days?|weeks?|months?|years?|times?|since|until|birthdays?|born|datum|tag|monat|jahr|geboren|jour|mois"
     r"|année|fecha|día|mes|año|дата|день|месяц|год)\b|日|月|年|いつ",
     re.IGNORECASE,
@@ -42,7 +43,7 @@ _ASKED_FOR = (
     r"(?:어느|어떤)\s*{}",
 )
 """What asks for a cell of the column whose name stands in the gap."""
-_COST = re.compile(
+_COST = lazy_pattern(
     r"\b(?:what|how much) (?:does|do|did|will|would)\b[^?.;]*\b(?<!the )(?<!of )(?:cost|weigh)\b"
     r"(?!\s+(?:him|her|them|us|you|me|the)\b)"
     r"|\bhow much (?:does|do|did|will|would)\b[^?.;]*\b(?:pay|earn|spend)\b"
@@ -51,7 +52,7 @@ _COST = re.compile(
     r"|\bcuánto (?:cuesta|costó|pesa|cost)\w*|\bсколько (?:стоит|стоил|весит)\w*|いくら|多少钱",
     re.IGNORECASE,
 )
-_NO_COST = re.compile(
+_NO_COST = lazy_pattern(
     r"\b(?:nothing|none|no|free|gratis|same|nichts|umsonst|kostenlos|kostenfrei|rien|gratuite?|nada|бесплатно|ничего)\b"
     r"|無料|免费|免費",
     re.IGNORECASE,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from habilis.core.patterns import lazy_pattern
+
 
 def _any(*ways: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile("|".join(ways), flags)
+    return lazy_pattern("|".join(ways), flags)
 
 
 EXCEPTION = _any(

@@ -5,32 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from habilis.core.patterns import lazy_pattern
 from habilis.core.types import Invocation
 from habilis.rules.evidence import Evidence, plain, stands_in
 
-QUOTED = re.compile(
+QUOTED = lazy_pattern(
     r"(?<!\w)'([^'\n]{1,80})'(?!\w)|\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|„([^“\n]{1,80})“|「([^」\n]{1,80})」"
 )
-_TEXT_BEFORE = re.compile(
+_TEXT_BEFORE = lazy_pattern(
     r"(?:\b(?:words?|texts?|strings?|phrases?|terms?|sentences?|substrings?|passwords?|wort|wörter|wortes|textes|satz"
     r"|zeichenkette|mots?|chaîne|palabras?|textos?|cadena|frase|слов[оа]|текста?|строк[аиу])|文本|单词|字符串)\s*:?\s*$",
     re.IGNORECASE,
 )
-_TEXT_AFTER = re.compile(
+_TEXT_AFTER = lazy_pattern(
     r"\s*(?:(?:という)?(?:単語|言葉|文字列)|(?:occurs?|appears?|vorkommt|vorkommen|apparaît|aparece|встречается)\b)",
     re.IGNORECASE,
 )
 """What stands beside a quotation that is to be worked on: not every one is, some tell how to answer."""
-_TO_BE_SAID = re.compile(
+_TO_BE_SAID = lazy_pattern(
     r"\b(?:answer|reply|respond|write|print|say|return|output|give|otherwise|else|antworte|schreibe?|gib|sonst"
     r"|réponds|répondez|écris|responde|escribe|ответь|напиши|иначе)\b(?:\s+\S+){0,4}\s*$",
     re.IGNORECASE,
 )
-_PLAIN_TEXT = re.compile(r"[^\W\d]+(?:[\s-]+[^\W\d]+)*")
+_PLAIN_TEXT = lazy_pattern(r"[^\W\d]+(?:[\s-]+[^\W\d]+)*")
 FEW_WORDS, SHORT_WORD = 3, 3
 """Words of a text that is handed on whole, letters of a word that tells little of a longer one."""
-_BETWEEN = re.compile(r"[\s_-]+")
-_SIGN = re.compile(r"[\W_]+")
+_BETWEEN = lazy_pattern(r"[\s_-]+")
+_SIGN = lazy_pattern(r"[\W_]+")
 
 
 def quotations(question: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from itertools import product
 
+from habilis.core.patterns import lazy_pattern
 from habilis.grounding import founded_by
 from habilis.grounding.names import is_form
 from habilis.grounding.wording import grammar, ordinary, verdicts
@@ -19,11 +20,11 @@ from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 
 MOST_CLAUSES = 200
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"[.;!?](?:\s|$)|[\n()|。；、，]|,\s|\s[-–—]\s|\b(?:and|while|but|whereas|than|und|während|aber|et|mais|y|pero|и|а|но)\b"
 )
-_RESPECTIVELY = re.compile(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
-WHICH = re.compile(
+_RESPECTIVELY = lazy_pattern(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
+WHICH = lazy_pattern(
     r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde)\b"
     r"|\b(?:кто|где|куда|в как(?:ом|ой|их))\b|誰|どこ|どの|どれ|どちら",
     re.IGNORECASE,
@@ -31,22 +32,22 @@ WHICH = re.compile(
 _OF_ROWS = frozenset(("rows", "row_count", "n", "n_rows", "number_of_rows", "count"))
 _MARK_LENGTH = 8
 """Characters of an identifier that no answer gives in other words."""
-_COUNTED = re.compile(r"\bhow (?:many|often)\b|\bwie\s?(?:viele|oft)\b|\bcombien\b|\bcuánt[oa]s\b", re.IGNORECASE)
-_IS = re.compile(
+_COUNTED = lazy_pattern(r"\bhow (?:many|often)\b|\bwie\s?(?:viele|oft)\b|\bcombien\b|\bcuánt[oa]s\b", re.IGNORECASE)
+_IS = lazy_pattern(
     r"^\W*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|ist|sind|hat|est-ce)\b", re.IGNORECASE
 )
-_YES = re.compile(r"^\W*(?:yes|ja|oui|sí|да|はい|是)\b", re.IGNORECASE)
-_NO = re.compile(r"^\W*(?:no|nein|non|нет|いいえ|否|不)\b", re.IGNORECASE)
-_NOT = re.compile(
+_YES = lazy_pattern(r"^\W*(?:yes|ja|oui|sí|да|はい|是)\b", re.IGNORECASE)
+_NO = lazy_pattern(r"^\W*(?:no|nein|non|нет|いいえ|否|不)\b", re.IGNORECASE)
+_NOT = lazy_pattern(
     r"\b(?:not|no|never|without|none|neither|nor|un\w+|nicht|kein\w*|ne|pas|sin|не)\b|n['’]t\b", re.IGNORECASE
 )
-_BOUND = re.compile(
+_BOUND = lazy_pattern(
     r"\b(?:less|fewer|more|greater|higher|lower|larger|smaller|longer|shorter) than|\bat (?:least|most)|\bup to"
     r"|\b(?:mehr|weniger) als|\bplus de|\bmoins de|\bmás de|\bmenos de",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\s(?:the\s)?[$€£]?$")
-_WORD = re.compile(r"[^\W\d_]+")
+_BETWEEN = lazy_pattern(r"\s(?:the\s)?[$€£]?$")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 
 
 def numbers_of(text: str) -> set[Decimal]:

@@ -6,6 +6,8 @@ import re
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from habilis.core.patterns import lazy_pattern
+
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _PLACES = {"whole number": 0, "integer": 0, "tenth": 1, "hundredth": 2, "cent": 2, "thousandth": 3}
 _SAID = (
@@ -17,8 +19,8 @@ _TO_WHAT = (
     r"|(?P<count>\d|one|two|three|four|five|six)\s+(?:decimals?(?:\s+(?:places?|digits?))?"
     r"|digits?\s+after\s+the\s+(?:decimal\s+)?point))\b\)?"
 )
-_ASKED = re.compile(_SAID + _TO_WHAT, re.IGNORECASE)
-_NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
+_ASKED = lazy_pattern(_SAID + _TO_WHAT, re.IGNORECASE)
+_NUMBER = lazy_pattern(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 class Rounding(NamedTuple):

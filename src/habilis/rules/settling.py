@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.parsing import tree_of
+from habilis.core.patterns import lazy_pattern
 from habilis.core.types import Invocation, ToolCard
 from habilis.grounding import Known, founded_by, unfounded
 from habilis.grounding.checking import leaves
@@ -28,17 +29,17 @@ from habilis.rules.rounding import keeps_to, rounded, rounding
 
 MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""
-_WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-z]")
-_CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
+_WORD = lazy_pattern(r"[^\W\d_]{3,}|[^\W\d_a-z]")
+_CAPITAL = lazy_pattern(r"\b[^\W\d_a-z][^\W\d_]{2,}")
 _LEAVING_OUT = (
     r"without|except|exclud\w+|ignor\w+|not|no|never|other than|\w+n['’]t|ohne|ausser|nicht|kein\w*|sans|sauf|pas"
     r"|sin|excepto|не|кроме|без"
 )
-_LEFT_OUT = re.compile(rf"\b(?:{_LEAVING_OUT})\b([^,.;:?!]*)")
-_CONFINED = re.compile(rf"\b(?:{_LEAVING_OUT}|only|nur|seulement|sólo|только)\b([^,.;:?!]*)")
-_DEGREES = re.compile(r"\bdegrees?\s+(?=(?:celsius|fahrenheit|kelvin)\b)", re.IGNORECASE)
+_LEFT_OUT = lazy_pattern(rf"\b(?:{_LEAVING_OUT})\b([^,.;:?!]*)")
+_CONFINED = lazy_pattern(rf"\b(?:{_LEAVING_OUT}|only|nur|seulement|sólo|только)\b([^,.;:?!]*)")
+_DEGREES = lazy_pattern(r"\bdegrees?\s+(?=(?:celsius|fahrenheit|kelvin)\b)", re.IGNORECASE)
 """The name of the scale says it."""
-_TOKEN = re.compile(r"[^\W_]+")
+_TOKEN = lazy_pattern(r"[^\W_]+")
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from habilis.core.patterns import lazy_pattern
 from habilis.library.retrieval.contrasts import operations
 
 LONGEST = 400
 """Characters; who writes more asks for more, or sets conditions that a plan should see."""
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]"
     r"|「[^」\n]*」|`[^`\n]*`|(?<!\w)['‘][^'’\n]+['’](?!\w)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|[。！？؟।](?=\s*\S)")
-_ASKS = re.compile(r"[?？؟]")
-_SEVERAL = re.compile(
+_SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+(?=\S)|[。！？؟।](?=\s*\S)")
+_ASKS = lazy_pattern(r"[?？؟]")
+_SEVERAL = lazy_pattern(
     r"[;；；&\n]|\b(?:then|after(?:wards| that)|finally|also|as well as|followed by|both|respectively"
     r"|additionally|in addition|dann|danach|anschließend|außerdem|sowie|zusätzlich|sowohl|zuerst"
     r"|puis|ensuite|également|ainsi que|d'abord|luego"
@@ -34,33 +35,33 @@ _SEVERAL = re.compile(
 _FILE = "FILE"
 _VALUE = r"(?:[-+]?[\d][\w.,:/%-]*|§)"
 _AND = r"and|und|et|y|e|en|i|и|ve|och|og|or|oder|ou|o|of"
-_VALUES_JOINED = re.compile(rf"{_VALUE}(?: (?:{_AND}) | ?[和与與及と] ?)(?={_VALUE})", re.IGNORECASE)
-_JOINED = re.compile(
+_VALUES_JOINED = lazy_pattern(rf"{_VALUE}(?: (?:{_AND}) | ?[和与與及と] ?)(?={_VALUE})", re.IGNORECASE)
+_JOINED = lazy_pattern(
     r"\b(?:and|und|et|y|e|и|ve|och|og|or|oder|ou)\b|(?<![总總])和|[与與及]|(?<!も)と(?!も)|와 |과 ", re.IGNORECASE
 )
-_ASKING = re.compile(
+_ASKING = lazy_pattern(
     r"\b(?:what|which|who|whom|whose|how|when|where|why|was|welche[rsnm]?|wer|wie|wann|wo|warum|quel(?:le)?s?|combien|qui|où"
     r"|cuál(?:es)?|cuánt[oa]s?|qué|quién|dónde|qual[ei]?|quant[oiae]|chi|dove|quantos|quem|onde|welke?|hoeveel|wie|waar"
     r"|ile|który|kto|gdzie|сколько|как(?:ой|ая|ое|ие)|кто|где|когда|kaç|hangi|kim)\b"
     r"|多少|什么|什麼|几个|哪|谁|誰|いくつ|何|どの|どこ|몇|무엇|어느|누구|كم|ما |من |أين|कितन|क्या|कौन",
     re.IGNORECASE,
 )
-_KNOWING = re.compile(
+_KNOWING = lazy_pattern(
     r"(?:who|whom|whose|where|why|when|wer|wo|warum|wann|qui|où|pourquoi|quand|quién|dónde|cuándo|chi|dove|perché|quem|onde"
     r"|wie is|waar|waarom|кто|где|когда|почему|谁|誰|哪里|为什么|누가|어디|왜|من |أين|لماذا|कौन|कहाँ)",
     re.IGNORECASE,
 )
-_LEANING = re.compile(
+_LEANING = lazy_pattern(
     r"(?:and|but|or|so|now|same|again|what about|how about|the same"
     r"|und|aber|et|mais|y|pero|e|ma|mas|а|и|но|那|那么|じゃあ|では)\b"
     r"|那|では|それ",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = lazy_pattern(
     r"://|www\.|\b(?:web(?:site|page)?s?|internet|online|download|search|url|api|image|picture|photo|screenshot)\b",
     re.IGNORECASE,
 )
-_FILE_SPOKEN_OF = re.compile(
+_FILE_SPOKEN_OF = lazy_pattern(
     r"\b(?:files?|csv|json|xlsx?|table|spreadsheet|document|pdf|datei|tabelle|fichier|tableau|archivo|tabla|tabella|arquivo"
     r"|bestand|plik|файл\w*|таблиц\w*)\b|文件|表格|ファイル|파일|ملف|फ़ाइल",
     re.IGNORECASE,

@@ -16,6 +16,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from habilis.core.patterns import lazy_pattern
 from habilis.core.types import ToolSpec
 from habilis.messages.arguments import ArgumentsUnreadable, decoder, read_arguments
 from habilis.messages.calls import UNREADABLE_AT, only_text_parameter
@@ -27,35 +28,35 @@ FORM = (
     'Write "Action:" with a tool\'s name and "Action Input:" with a JSON object, or "Final Answer:" with your answer.'
 )
 _NUMBER = r"(?:[ \t]*#?\d{1,3})?"
-LABEL = re.compile(
+LABEL = lazy_pattern(
     rf"^[ \t>*_#]*(thought|action[ _]?input|action|final[ _]?answer|observation){_NUMBER}[*_ \t]*[:：][*_]*[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_IN_LINE = re.compile(
+_IN_LINE = lazy_pattern(
     rf"(?<=[\s.!?。])[*_]*(?P<action>action){_NUMBER}[*_ \t]*[:：](?P<name>[^\n:：]{{1,120}}?\n?[^\n:：]{{0,3}}?)"
     rf"\b(?P<input>action[ _]?input){_NUMBER}[*_ \t]*[:：][*_]*[ \t]*",
     re.IGNORECASE,
 )
 """An action behind other words on their line, which its input shows to be one."""
-_SAME_LINE = re.compile(r"\baction[ _]?input\b[*_ \t]*[:：][*_]*", re.IGNORECASE)
-_BRACKETED = re.compile(r"\s*([^\W\d][\w.-]{0,99})\[(.*)\]\s*", re.DOTALL)
+_SAME_LINE = lazy_pattern(r"\baction[ _]?input\b[*_ \t]*[:：][*_]*", re.IGNORECASE)
+_BRACKETED = lazy_pattern(r"\s*([^\W\d][\w.-]{0,99})\[(.*)\]\s*", re.DOTALL)
 """An action as in the paper: `search[what is looked for]`, `finish[the answer]`."""
-_OTHER_LABEL = re.compile(r"\s*(?:input|arguments?|args|parameters?)[ \t]*[:：]\s*", re.IGNORECASE)
-_KEYWORDS = re.compile(r"[^\W\d]\w*\s*=(?!=)")
-_NO_ACTION = re.compile(r"[\W_]*(?:none|no action|n/?a|nothing)\b[^\n\w]*(?:needed|required)?[\W_]*", re.IGNORECASE)
-_ACTION = re.compile(r"^[ \t>*_#]*action\b", re.IGNORECASE | re.MULTILINE)
-_WRITTEN = re.compile(r"\[?[\w.]+\(")
-_THINK = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
-_LATE_THINK = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking)>", re.DOTALL)
-_FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CODE = re.compile(
+_OTHER_LABEL = lazy_pattern(r"\s*(?:input|arguments?|args|parameters?)[ \t]*[:：]\s*", re.IGNORECASE)
+_KEYWORDS = lazy_pattern(r"[^\W\d]\w*\s*=(?!=)")
+_NO_ACTION = lazy_pattern(r"[\W_]*(?:none|no action|n/?a|nothing)\b[^\n\w]*(?:needed|required)?[\W_]*", re.IGNORECASE)
+_ACTION = lazy_pattern(r"^[ \t>*_#]*action\b", re.IGNORECASE | re.MULTILINE)
+_WRITTEN = lazy_pattern(r"\[?[\w.]+\(")
+_THINK = lazy_pattern(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
+_LATE_THINK = lazy_pattern(r"\A(?:(?!<think).)*?</(?:think|thinking)>", re.DOTALL)
+_FENCED = lazy_pattern(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = lazy_pattern(
     r"^(?:[^\n`~]{0,80}[:：][*_ \t]*|[ \t]*)(`{3,}+|~{3,}+)[^\n`]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 """A fence that may begin behind a label."""
-_OPENING = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*[ \t]*\n?\s*(?=[{\[\"])")
-_LAST_FENCE = re.compile(r"(`{3,}|~{3,})[^\n]*\n(.*)\n[ \t]*\1\s*", re.DOTALL)
-_BLANK = re.compile(r"[\s,:]*")
+_OPENING = lazy_pattern(r"\s*(`{3,}|~{3,})[\w+-]*[ \t]*\n?\s*(?=[{\[\"])")
+_LAST_FENCE = lazy_pattern(r"(`{3,}|~{3,})[^\n]*\n(.*)\n[ \t]*\1\s*", re.DOTALL)
+_BLANK = lazy_pattern(r"[\s,:]*")
 _DECODER = decoder()
 
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from habilis.core.patterns import lazy_pattern
 from habilis.core.types import ToolSpec
 from habilis.messages.arguments import ArgumentsUnreadable, decoder, read_arguments
 from habilis.tool_calling.markup.forms import (
@@ -44,24 +45,24 @@ MAX_LOOKED = 1_000
 HOW = 'end your reply with {"name": "TOOL", "arguments": {…}} on a line of its own, in no code block'
 _ANSWER = "If this is your answer, say it in plain text, without the call."
 _BEHIND = f"Nothing was run: there is text after your tool call. To call a tool, {HOW}. {_ANSWER}"
-_NAMED_OBJECT = re.compile(r"(?:functions?[.:])?([^\W\d][\w.-]{0,99})[ \t]*(?:\r?\n)?(?=\{)")
-_WRITTEN_LIST = re.compile(r"\[\s*(?:functions?[.:])?([^\W\d][\w.:-]{0,99})\(")
-_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n`]*)\n")
-_EXAMPLE = re.compile(
+_NAMED_OBJECT = lazy_pattern(r"(?:functions?[.:])?([^\W\d][\w.-]{0,99})[ \t]*(?:\r?\n)?(?=\{)")
+_WRITTEN_LIST = lazy_pattern(r"\[\s*(?:functions?[.:])?([^\W\d][\w.:-]{0,99})\(")
+_FENCE = lazy_pattern(r"(`{3,}|~{3,})[ \t]*([^\n`]*)\n")
+_EXAMPLE = lazy_pattern(
     r"\b(?:e\.g\.|for example|for instance|an? example|example of|such as|(?:would|might|could) look|looks like|"
     r"the format|the syntax|zum beispiel|par exemple|por ejemplo)|例如|比如|例えば",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"`([^`\n]+)`(?=[ \t]*(?:\n|\Z))")
-_LIST = re.compile(r"\[\s*\{")
-_NEXT = re.compile(r"[\s,;]*")
+_INLINE = lazy_pattern(r"`([^`\n]+)`(?=[ \t]*(?:\n|\Z))")
+_LIST = lazy_pattern(r"\[\s*\{")
+_NEXT = lazy_pattern(r"[\s,;]*")
 _DECODER = decoder()
-_CALLISH = re.compile(
+_CALLISH = lazy_pattern(
     r"[\[{\s]{1,20}[\"'](?:name|tool|tool_name|function|action|type|tool_calls?|function_call|functionCall|toolCall)"
     r"[\"']\s*:\s*"
     r"(?:\{\s*[\"']name[\"']\s*:\s*|[\[{]?\s*)[\"']?([^\"',}\]\n]{0,100})"
 )
-_REST_OF_LINE = re.compile(r"[ \t]*[;,]?[ \t]*(?:\n|\Z|(?<=[;,\s])(?=\{))")
+_REST_OF_LINE = lazy_pattern(r"[ \t]*[;,]?[ \t]*(?:\n|\Z|(?<=[;,\s])(?=\{))")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from habilis.core.patterns import lazy_pattern
+
 
 class Day(NamedTuple):
     """A date, or what is said of one: parts that are not said are None."""
@@ -96,8 +98,8 @@ _FORMS = [
     rf"(?P<m12>{_MONTH})(?![^\W\d_])",
     rf"(?P<w13>{_NAMED})(?![a-zäöüßéа-я_])",
 ]
-_DAY = re.compile(rf"(?<![^\W_\u3000-\u9fff])(?<!\d[.,:/-])(?:{'|'.join(_FORMS)})(?!\d)", re.IGNORECASE)
-_CLOCK = re.compile(
+_DAY = lazy_pattern(rf"(?<![^\W_\u3000-\u9fff])(?<!\d[.,:/-])(?:{'|'.join(_FORMS)})(?!\d)", re.IGNORECASE)
+_CLOCK = lazy_pattern(
     r"(?<![\w.,:])(?:"
     r"(?P<h1>\d{1,2})(?P<s1>:)(?P<m1>[0-5]\d)(?::(?P<c1>[0-5]\d)(?:[.,]\d+)?)?\s?(?P<x1>[ap]\.?m\b\.?|Uhr)?"
     r"|(?P<h2>\d{1,2})(?:\.(?P<m2>[0-5]\d))?\s?(?P<x2>[ap]\.?m\b\.?|Uhr\b)(?:\s?(?P<n2>[0-5]?\d)(?![.,]?\d))?"
@@ -106,7 +108,7 @@ _CLOCK = re.compile(
     r")(?:Z|(?=T)|(?!\w))?",
     re.IGNORECASE,
 )
-_AFTER_DATE = re.compile(r"(?<=\d)T(?=\d\d:)")
+_AFTER_DATE = lazy_pattern(r"(?<=\d)T(?=\d\d:)")
 
 
 def moments(text: str) -> Iterator[Moment]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Literal
 
+from habilis.core.patterns import lazy_pattern
 from habilis.values.plain import blanked
 from habilis.values.spelled import HAN_BIG, han_numerals, romans, spelled
 from habilis.values.units import NAMES, Unit, unit_of_key, units_of
@@ -49,7 +50,7 @@ _DIGITS = (
     r"|(?P<grouped>\d{1,3}(?P<mark>[,.'’_ ]|\\,|\{,\})\d{3}(?:(?P=mark)\d{3})*(?:[.,]\d+)?(?![.,]?\d))"
     r"|(?P<simple>\d+(?:[.,]\d+)?|(?<![^\s(=:$€£+-])[.,]\d+)"
 )
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     rf"(?<![{_CASED}0-9_^])(?<!\d[.,])"
     rf"(?P<sign>(?<![\w)\]%.])[-+]\s?)?(?P<money>\\?(?:{_MONEY})\s?)?(?P<sign2>-)?"
     rf"(?:10\s?(?:\^|\*\*)\s?[{{(]?(?P<bare>[-+]?\d{{1,4}})[)}}]?"
@@ -60,19 +61,19 @@ _NUMBER = re.compile(
     r"|\s?(?:[x×*·⋅]|\\times|\\cdot)\s?10\s?(?:\^|\*\*)?\s?[{(]?(?P<ten>[-+]?\d{1,4})[)}]?)?)"
     rf"(?P<th>(?:st|nd|rd|th|er|ère|re|e|ème|º|ª)(?![{_CASED}])|\.(?=\s[a-zäöü]))?",
 )
-_SCALE = re.compile(rf"{_GAP}(?P<scale>{_either(list(_SCALES))})\.?(?![{_CASED}])", re.IGNORECASE)
-_UNITS = re.compile(rf"{_GAP}-?{_UNIT}(?![{_CASED}]|['’][{_CASED}])", re.IGNORECASE)
-_MONEY_AFTER = re.compile(rf"\s?(?P<money>{_MONEY})")
-_KEY = re.compile(r"(?:[A-Za-z0-9]_|\()([A-Za-z]{1,8})\)?[\"']?\s?[:=|]\s?$")
+_SCALE = lazy_pattern(rf"{_GAP}(?P<scale>{_either(list(_SCALES))})\.?(?![{_CASED}])", re.IGNORECASE)
+_UNITS = lazy_pattern(rf"{_GAP}-?{_UNIT}(?![{_CASED}]|['’][{_CASED}])", re.IGNORECASE)
+_MONEY_AFTER = lazy_pattern(rf"\s?(?P<money>{_MONEY})")
+_KEY = lazy_pattern(r"(?:[A-Za-z0-9]_|\()([A-Za-z]{1,8})\)?[\"']?\s?[:=|]\s?$")
 _ROW = 24
 """Characters between two numbers of one row."""
-_DECADE = re.compile(rf"([12]\d\d0)(?:['’]?s|er(?:n|-Jahren?)?)(?![{_CASED}])")
+_DECADE = lazy_pattern(rf"([12]\d\d0)(?:['’]?s|er(?:n|-Jahren?)?)(?![{_CASED}])")
 _ENDS = frozenset((",", ";", "\n", "]", "}", "\0", ""))
 """Signs right behind a number that no unit follows."""
-_LETTER = re.compile(f"[{_CASED}_]")
-_TWO_PARTS = re.compile(r"\s?(?:,|and|und|et|y|и|)\s?", re.IGNORECASE)
+_LETTER = lazy_pattern(f"[{_CASED}_]")
+_TWO_PARTS = lazy_pattern(r"\s?(?:,|and|und|et|y|и|)\s?", re.IGNORECASE)
 _LONG_SCALES = _either([scale for scale in _SCALES if len(scale) > 1 or scale > "z"])
-_THOUSANDS_HINT = re.compile(
+_THOUSANDS_HINT = lazy_pattern(
     rf"(?:\b(?:in|en)(?:\s[$€£])?|\(|单位[:：]\s?)\s?(?P<scale>{_LONG_SCALES}|k)s?(?![{_CASED}])",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from habilis.core.patterns import lazy_pattern
 from habilis.values.moments import Moment, moments
 from habilis.values.numbers import Number, numbers
 from habilis.values.plain import blanked
@@ -13,7 +14,7 @@ from habilis.values.plain import blanked
 _ENDINGS = (
     "csv|tsv|json|jsonl|txt|pdf|py|log|xlsx?|html?|md|png|jpe?g|gif|zip|gz|xml|ya?ml|docx?|sql|db|bin|parquet|toml"
 )
-_WHOLE = re.compile(
+_WHOLE = lazy_pattern(
     r"https?://[^\s<>\"')\]]+|www\.[^\s<>\"')\]]+"
     r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}"
     rf"|(?<![\w./~-])[\w./~-]{{1,200}}\.(?:{_ENDINGS})\b"
@@ -21,14 +22,14 @@ _WHOLE = re.compile(
     r"|(?<![\w.,])(?=[0-9]*[a-fA-F])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b"
     r"|(?<![\w+/.,])(?!\d+[eE][-+]?\d+\b)[A-Za-z0-9+/]{16,}+={0,2}(?<=[=A-Za-z0-9])(?![\w/])",
 )
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"(?<![\w.])[vV]?\d+(?:\.\d+){2,40}(?:[-+][\w.]+)?(?!\w)"
     r"|\+\d[\d ()/-]{6,24}\d|(?<![\w-])\d{2,5}(?:-\d{1,7}){2,9}(?:-[\dX])?\b"
     r"|\b0[xX][0-9a-fA-F]+\b"
     r"|\b[A-Za-z]{1,2}[-/]\d[\w-]*|\b[A-Za-z]+_?\d[\w-]*|\b[A-Z]{2,}[-_]\d[\w-]*"
     r"|(?<![\w.,])\d+(?![eE]\d+\b)[A-Za-z]{1,}\d\w*"
 )
-_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
+_GROUPS = lazy_pattern(r"\d{1,3}(?:\.\d{3}){2,}")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from habilis.core.patterns import lazy_pattern
 from habilis.library.retrieval.terms import stem, terms
 
 _TABLE = (
@@ -138,9 +139,9 @@ def _known() -> tuple[_Quantity, ...]:
 
 def _quantity(names: str, units: str, ways: str) -> _Quantity:
     some, words = units.split(), [*names.split(), *(unit for unit in units.split() if len(unit) > 4)]
-    number = re.compile(rf"\d ?(?:{'|'.join(some)})(?![\w/²³^])|(?:\$|€) ?\d" if "$" in units else _number(some))
+    number = lazy_pattern(rf"\d ?(?:{'|'.join(some)})(?![\w/²³^])|(?:\$|€) ?\d" if "$" in units else _number(some))
     plain = rf"(?:how (?:many|much)|in|what(?: is| are)?(?: the)?) (?:{'|'.join(words)})\b"
-    asked = re.compile("|".join(filter(None, (rf"\b(?:{ways})\b" if ways else "", plain))), re.I)
+    asked = lazy_pattern("|".join(filter(None, (rf"\b(?:{ways})\b" if ways else "", plain))), re.I)
     return _Quantity(frozenset(map(stem, names.split())), number if some else None, asked)
 
 

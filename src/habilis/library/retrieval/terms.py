@@ -7,13 +7,15 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-_CASE_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
-_FIRST_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_PART_BORDER = re.compile(r"(?<=[.!?;])\s+|,\s+|\n+|\b(?:then|also|and\s+then)\b|[。！？；]", re.IGNORECASE)
+from habilis.core.patterns import lazy_pattern
 
-_VALUE = re.compile(
+_CASE_BORDER = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN = lazy_pattern(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
+_FIRST_UNSPACED = lazy_pattern(rf"[{_UNSPACED}]")
+_PART_BORDER = lazy_pattern(r"(?<=[.!?;])\s+|,\s+|\n+|\b(?:then|also|and\s+then)\b|[。！？；]", re.IGNORECASE)
+
+_VALUE = lazy_pattern(
     r"https?://\S+|[\w.+-]+@[\w-]+\.\w+|(?<!\w)\"[^\"\n]{1,40}\"|“[^”\n]{1,40}”|(?<!\w)'[^'\n]{1,40}'(?!\w)"
     r"|`[^`\n]{1,60}`|[\w~.-]*/[\w./-]+|[A-Za-z0-9_-]+(?P<ending>\.[a-zA-Z][a-zA-Z0-9]{0,4}(?![A-Za-z0-9]))"
 )

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from habilis.core.patterns import lazy_pattern
+
 
 @dataclass(frozen=True)
 class Signs:
@@ -202,18 +204,18 @@ def _any_of(kind: str) -> str:
     return _joined([_ungrouped(pattern) for pattern in _all(kind)])
 
 
-BEGIN = re.compile(_any_of("begins"))
-END = re.compile(_any_of("ends"))
-BETWEEN = re.compile(rf"\s*(?:{_any_of('between')})")
-NAMED = re.compile(_joined(_all("named")))
-PARAMETER = re.compile(_joined(_all("parameter")))
-PARAMETER_END = re.compile(_any_of("parameter_ends"))
-START = re.compile(f"(?P<begin>{_any_of('begins')})|(?P<named>{_any_of('named')})")
+BEGIN = lazy_pattern(_any_of("begins"))
+END = lazy_pattern(_any_of("ends"))
+BETWEEN = lazy_pattern(rf"\s*(?:{_any_of('between')})")
+NAMED = lazy_pattern(_joined(_all("named")))
+PARAMETER = lazy_pattern(_joined(_all("parameter")))
+PARAMETER_END = lazy_pattern(_any_of("parameter_ends"))
+START = lazy_pattern(f"(?P<begin>{_any_of('begins')})|(?P<named>{_any_of('named')})")
 """Where calls may begin."""
-MARK = re.compile(_joined([_any_of(kind) for kind in ("begins", "ends", "named")]))
+MARK = lazy_pattern(_joined([_any_of(kind) for kind in ("begins", "ends", "named")]))
 """Where something else begins than went before."""
-PLAIN = re.compile(_joined([_ungrouped(p) for f in FAMILIES if f.plain for p in (*f.begins, *f.named)]))
-LAST_OF_PARAMETER = re.compile(
+PLAIN = lazy_pattern(_joined([_ungrouped(p) for f in FAMILIES if f.plain for p in (*f.begins, *f.named)]))
+LAST_OF_PARAMETER = lazy_pattern(
     rf"(?:{_any_of('parameter_ends')})(?=\s*+(?:{_any_of('parameter')}|{_any_of('ends')}|{_any_of('begins')}|"
     rf"{_any_of('named')}|\Z))"
 )

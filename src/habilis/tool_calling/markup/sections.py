@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from habilis.core.patterns import lazy_pattern
 from habilis.messages.arguments import ArgumentsUnreadable, decoder, read_arguments
 from habilis.tool_calling.markup.forms import (
     WRITTEN,
@@ -44,17 +45,17 @@ MAX_FAULTS = 64
 """What cannot be read is told up to here; a reply with more is beyond reading."""
 _DECODER = decoder()
 _CODE = r"(?m:^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z))|(?P<inline>`+[^`\n]+`)"
-_LOOK = re.compile(f"{_CODE}|{START.pattern}")
-_NAME = re.compile(r"\s*((?:functions?[.:])?[^\W\d][\w./-]{0,99}(?::\d{1,6})?)")
-_BEGINS_A_CALL = re.compile(
+_LOOK = lazy_pattern(f"{_CODE}|{START.pattern}")
+_NAME = lazy_pattern(r"\s*((?:functions?[.:])?[^\W\d][\w./-]{0,99}(?::\d{1,6})?)")
+_BEGINS_A_CALL = lazy_pattern(
     r"\s*(?:[{\[]|<(?!/)|`{3}|call:|\Z)|"
     r"(?:[ \t]*\n\s*)?(?:functions?[.:])?[^\W\d][\w./:-]{0,99}(?:[({<\[✿]|[ \t]*(?:\n|\Z))"
 )
-_BLANK = re.compile(rf"(?:[\s,;]|{'|'.join(map(re.escape, ENDS_OF_TURN))})+")
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[A-Za-z_]*[ \t]*(?:\n|\Z|(?=[{<]))")
-_SURPLUS = re.compile(r"[\s}\]]*(?=<|\[/|\Z)")
-_RESULT = re.compile("|".join(map(re.escape, RESULTS)))
-_HOLE = re.compile(r"<(?:｜DSML｜|\|DSML\|)?(?:parameter|invoke|arg_key)\b")
+_BLANK = lazy_pattern(rf"(?:[\s,;]|{'|'.join(map(re.escape, ENDS_OF_TURN))})+")
+_FENCE = lazy_pattern(r"\s*(?:`{3,}|~{3,})[A-Za-z_]*[ \t]*(?:\n|\Z|(?=[{<]))")
+_SURPLUS = lazy_pattern(r"[\s}\]]*(?=<|\[/|\Z)")
+_RESULT = lazy_pattern("|".join(map(re.escape, RESULTS)))
+_HOLE = lazy_pattern(r"<(?:｜DSML｜|\|DSML\|)?(?:parameter|invoke|arg_key)\b")
 
 
 @dataclass(frozen=True)
