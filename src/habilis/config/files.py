@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import yaml
 from habilis.core.errors import UserError
 
 
+@cache
 def shipped(kind: Literal["prompts", "configs"]) -> Path:
     """Folder of shipped prompts or configs: inside the wheel, else at the top of the source tree."""
     inside = Path(str(resources.files("habilis"))) / "_shipped" / kind

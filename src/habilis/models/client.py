@@ -125,6 +125,8 @@ class Clients:
         """`folder`: where a model server of ours is noted and keeps its log, shared by all that name the same;
         `quirks` remembers what servers take otherwise than others."""
         self._settings = settings
+        self._in_force: dict[Role, RoleSettings] = {}
+        self._keys: dict[Role, str] = {}
         self._folder = folder
         self._quirks = quirks
         self._notice = notice
@@ -135,7 +137,9 @@ class Clients:
         self._offline_told = False
 
     def settings(self, role: Role) -> RoleSettings:
-        return self._settings.role(role)
+        if role not in self._in_force:
+            self._in_force[role] = self._settings.role(role)
+        return self._in_force[role]
 
     def is_offline(self, role: Role) -> bool:
         """Whether `role` is played by the offline demonstration model."""
@@ -187,8 +191,9 @@ class Clients:
             await self._closers.pop()()
 
     def _key(self, role: Role) -> str:
-        own = role if self._factory else ""
-        return own + self.settings(role).model_dump_json()
+        if role not in self._keys:
+            self._keys[role] = (role if self._factory else "") + self.settings(role).model_dump_json()
+        return self._keys[role]
 
     async def _make(self, role: Role) -> Client:
         settings = self.settings(role)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from habilis.core.patterns import lazy_pattern
 from habilis.values.moments import Moment, moments
@@ -29,6 +30,8 @@ _MARK = lazy_pattern(
     r"|\b[A-Za-z]{1,2}[-/]\d[\w-]*|\b[A-Za-z]+_?\d[\w-]*|\b[A-Z]{2,}[-_]\d[\w-]*"
     r"|(?<![\w.,])\d+(?![eE]\d+\b)[A-Za-z]{1,}\d\w*"
 )
+SHORT = 4_000
+"""Characters of a text whose values are remembered."""
 _GROUPS = lazy_pattern(r"\d{1,3}(?:\.\d{3}){2,}")
 
 
@@ -52,6 +55,16 @@ class Values:
 
 def scan(text: str) -> Values:
     """The values of `text`, which is plain (`values.plain`)."""
+    return _short_scanned(text) if len(text) <= SHORT else _scanned(text)
+
+
+@lru_cache(maxsize=1_000)
+def _short_scanned(text: str) -> Values:
+    """A question or an answer is read by one rule after the other."""
+    return _scanned(text)
+
+
+def _scanned(text: str) -> Values:
     marks = [_mark(found) for found in _WHOLE.finditer(text) if _is_whole(found[0])]
     rest = blanked(text, _spans(marks))
     when = _apart(moments(rest))

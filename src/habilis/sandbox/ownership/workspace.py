@@ -125,11 +125,13 @@ class Scrubber:
     """Rewrites texts so that equal runs give equal texts: the workspace is `.`, addresses of objects are blank."""
 
     def __init__(self, workspace: Path) -> None:
-        self._workspace = _named(str(workspace), str(workspace.resolve()))
+        self._names = (str(workspace), str(workspace.resolve()))
 
     def text(self, text: str) -> str:
         """`text` with the workspace's path as `.`."""
-        return _ADDRESS.sub(r"\g<1>…>", self._workspace.sub(".", text))
+        if any(name in text for name in self._names):
+            text = _named(*self._names).sub(".", text)
+        return _ADDRESS.sub(r"\g<1>…>", text)
 
     def value(self, value: Any) -> Any:
         """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null.
@@ -153,6 +155,6 @@ class Scrubber:
 
 @lru_cache(maxsize=64)
 def _named(*names: str) -> re.Pattern[str]:
-    """Where one of `names` stands for the folder itself. A task asks for its own at every call."""
+    """Where one of `names` stands for the folder itself. A task asks for its own again and again."""
     longest_first = sorted(set(names), key=len, reverse=True)
     return re.compile("(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|\.\w)")
