@@ -31,6 +31,11 @@ Contents = Callable[[str], bytes | None]
 """From the digest of a recorded file to its content."""
 
 
+def newest(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """The newest of questions that a tool helped to answer, each once: as many as a manifest holds."""
+    return tuple(dict.fromkeys([*known, *more]))[-MAX_QUESTIONS:]
+
+
 class DraftLibrary:
     """The library in the folder of a draft. `contents` finds the files of records that are brought in."""
 
@@ -88,8 +93,7 @@ class DraftLibrary:
         if tool is None:
             return False
         known = tool.manifest.answered
-        more = [question[:MAX_QUESTION_CHARS] for question in questions]
-        kept = tuple(dict.fromkeys([*known, *more]))[-MAX_QUESTIONS:]
+        kept = newest(known, [question[:MAX_QUESTION_CHARS] for question in questions])
         counters = tool.counters | {"tasks": tool.counters.get("tasks", 0) + len(questions)}
         self.describe(tool.manifest.model_copy(update={"answered": kept, "counters": counters, "before": None}))
         return kept != known

@@ -70,6 +70,8 @@ class QuietServer(ThreadingHTTPServer):
     """Answers on loopback, each request in a thread of its own."""
 
     daemon_threads = True
+    request_queue_size = 256
+    """Clients that may wait to be let in: of more at once, the system resets some connections."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that left is no error of the server's."""

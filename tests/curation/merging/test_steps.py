@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskResult, ToolRequest
+from habilis.curation.ledger.reports import Finished
 from habilis.library import LayeredLibrary, Library, Manifest, Origin, Tool
 from habilis.rundir.seals import sealed, unsealed
 
 from ...toolshop import Shop, put
 from .conftest import Stage, adding, clusters, endings, module
+
+
+def with_question(task: Finished, question: str, tool: str) -> Finished:
+    """`task`, which was answered with one call of `tool`."""
+    call = Invocation(call_id="c", tool=tool, outcome=CallOutcome(), verdict="success")
+    result = TaskResult(task_id=task.task_id, status="answered", question=question, invocations=(call,))
+    return task.model_copy(update={"result": result})
 
 
 async def test_a_proven_tool_goes_into_the_library_with_the_calls_that_prove_it(stage: Stage) -> None:
@@ -54,7 +62,7 @@ async def test_the_writer_may_make_one_of_several(stage: Stage) -> None:
         ),
     }
     calls = {name: [{"text": "see me be"}, {"text": "e e"}] for name in tools}
-    task = await stage.task("t1", tools, calls)
+    task = with_question(await stage.task("t1", tools, calls), "How many of that letter?", "count_errors")
     merged = module(
         "count_part",
         "    return OutputModel(found=input.text.count(input.part))",
@@ -75,6 +83,7 @@ async def test_the_writer_may_make_one_of_several(stage: Stage) -> None:
     (made,) = report.lineage
     assert [parent.split("@")[0] for parent in made.parents] == ["count_errors", "count_spaces"]
     assert (made.replays, made.tasks, made.writer) == (4, ("t1",), "model")
+    assert stage.manifest("count_part").answered == ("How many of that letter?",)
     asked = LayeredLibrary(Library(stage.library)).members(stage.get("count_part"))
     assert [member.tool.name for member in asked] == ["count_errors", "count_spaces"], "where the new one fails"
 
@@ -476,6 +485,18 @@ async def test_what_a_tool_answered_in_the_step_that_replaces_it_is_known_of_the
     )
     assert stage.names() == ["sum_of_two"], report.evidence
     assert stage.manifest("sum_of_two").answered == ("How much together?",)
+
+
+async def test_a_tool_that_replaces_another_is_found_by_the_questions_that_it_helped_to_answer(stage: Stage) -> None:
+    first = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": [{"a": 2, "b": 3}]})
+    await stage.curator(models=False).step(1, [with_question(first, "How many pears and plums?", "add_numbers")])
+    source = adding("sum_of_two", "x: int; y: int", "value: int | None")
+    second = await stage.task("t2", {"sum_of_two": source}, {"sum_of_two": [{"x": n, "y": 3} for n in range(6)]})
+    second = with_question(second, "What is it together?", "sum_of_two")
+    report = await stage.curator(clusters(["add_numbers", "sum_of_two"])).step(2, [second])
+    assert stage.names() == ["sum_of_two"], report.evidence
+    assert stage.manifest("sum_of_two").answered == ("How many pears and plums?", "What is it together?")
+    assert [card.name for card in Library(stage.library).index().search("pears", 1)] == ["sum_of_two"]
 
 
 async def test_offers_that_nobody_took_are_counted_until_somebody_calls(stage: Stage) -> None:

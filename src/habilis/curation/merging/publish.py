@@ -14,7 +14,7 @@ from habilis.curation.merging.merge import Merge, descends, keep_files, plain
 from habilis.curation.merging.undo import Split
 from habilis.library import Manifest, Tool
 from habilis.library.catalogue import tool_files
-from habilis.library.drafting import DraftLibrary
+from habilis.library.drafting import DraftLibrary, newest
 from habilis.library.members import members_of
 
 
@@ -138,7 +138,9 @@ class _Filler:
         parents = tuple(dict.fromkeys([*manifest.origin.parents, *(tool.label for tool in replaced)]))
         members = tuple(dict.fromkeys([*manifest.origin.members, *_members(replaced, winner, merge)]))
         origin = manifest.origin.model_copy(update={"parents": parents, "members": members})
-        named = _public(manifest.model_copy(update={"origin": origin, "aliases": aliases}), merge.name)
+        answered = newest([question for tool in replaced for question in tool.manifest.answered], manifest.answered)
+        update = {"origin": origin, "aliases": aliases, "answered": answered}
+        named = _public(manifest.model_copy(update=update), merge.name)
         self._draft.put(source, named)
         self._draft.count(merge.name)
         if winner is not None:
