@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from typing import Any
 from urllib import request as http
 
@@ -12,6 +14,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from habilis.testing import Fault, ScriptedModel, ScriptedServer, SeenRequest, seeded, when
+from habilis.testing.service import QuietHandler, QuietServer
 
 
 def calling(messages: Any, tools: Any, form: Any) -> AIMessage:
@@ -85,3 +88,9 @@ def test_a_script_that_runs_out_says_so() -> None:
     assert model.invoke("x").content == '{"a": 1}'
     with pytest.raises(AssertionError, match="no reply left for request 2"):
         model.invoke("x")
+
+
+def test_a_hundred_clients_may_wait_to_be_let_in() -> None:
+    with QuietServer(("127.0.0.1", 0), QuietHandler) as server, contextlib.ExitStack() as stack:
+        for _ in range(100):  # nobody lets them in
+            stack.enter_context(socket.create_connection(server.server_address[:2], timeout=2))
