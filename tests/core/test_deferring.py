@@ -27,14 +27,15 @@ def test_a_graph_is_imported_without_the_client_of_a_server_of_graphs(tmp_path: 
 @pytest.mark.parametrize(
     "code",
     [
-        "import langgraph.graph\nfrom langgraph_sdk import get_client\nprint(callable(get_client))",
-        "import langgraph_sdk\nprint(langgraph_sdk.__version__[0].isdigit())",
-        "from langgraph_sdk import *\nprint(callable(get_client))",
-        "import langgraph.graph, langsmith.types\nprint(isinstance(langsmith.types.Run, type))",
-        "from langgraph.pregel.remote import RemoteGraph\nprint(isinstance(RemoteGraph, type))",
-        "import snowballstemmer\nprint(snowballstemmer.stemmer('german').stemWord('laufen') == 'lauf')",
-        "import httpx\nprint(callable(httpx.main))",
+        "import langgraph.graph\nfrom langgraph_sdk import get_client\nimport langsmith.types\n"
+        "from langgraph.pregel.remote import RemoteGraph\n"
+        "print(callable(get_client) and isinstance(RemoteGraph, type) and isinstance(langsmith.types.Run, type))",
+        "import langgraph_sdk\nversion = langgraph_sdk.__version__\nfrom langgraph_sdk import *\n"
+        "print(version[0].isdigit() and callable(get_client))",
+        "import httpx, snowballstemmer\n"
+        "print(callable(httpx.main) and snowballstemmer.stemmer('german').stemWord('laufen') == 'lauf')",
     ],
+    ids=["names", "all names", "stemmers, and a library without its command"],
 )
 def test_whoever_asks_for_it_gets_it(code: str, tmp_path: Path) -> None:
     assert ran(code, tmp_path) == "True"
