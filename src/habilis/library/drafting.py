@@ -144,13 +144,16 @@ class DraftLibrary:
         self.count(name)
         return name
 
-    def rename(self, old: str, name: str, alias: Alias, records: Iterable[RecordedCall]) -> None:
-        """Have tool `name` answer to the free name `old` too, with the calls that were made by it."""
+    def rename(self, gone: Tool, name: str, alias: Alias, records: Iterable[RecordedCall]) -> None:
+        """Have tool `name` answer to the name of `gone` too, with the calls that were made by it, and be found by the
+        questions that it helped to answer."""
         tool = self.get(name)
         assert tool is not None
-        update = {"aliases": {**tool.manifest.aliases, old: alias}, "before": None}
+        aliases = {**tool.manifest.aliases, gone.name: alias}
+        answered = newest(gone.manifest.answered, tool.manifest.answered)
+        update = {"aliases": aliases, "answered": answered, "before": None}
         self.describe(tool.manifest.model_copy(update=update))
-        self.add_records(old, records)
+        self.add_records(gone.name, records)
         self.count(name)
 
     def bring_back(self, manifest: Manifest) -> list[RecordedCall]:

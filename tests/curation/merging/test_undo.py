@@ -152,7 +152,8 @@ async def test_what_a_writer_made_of_several_goes_and_each_name_leads_somewhere(
     path = stage.library / "to_number.json"
     tool = stage.get("to_number")
     origin = tool.origin.model_copy(update={"how": "merged"})
-    path.write_text(tool.manifest.model_copy(update={"origin": origin}).model_dump_json(), encoding="utf-8")
+    asked = {"origin": origin, "answered": ("How much do the pears weigh?",)}
+    path.write_text(tool.manifest.model_copy(update=asked).model_dump_json(), encoding="utf-8")
     members = {"parse_number": PLAIN, "parse_amount": ANY}
     await stage.curator(models=False, policy="naive").step(2, [await stage.task("t2", members, CALLS)])
     force_merge(stage.library, "to_number", "parse_amount", "parse_number")
@@ -163,6 +164,7 @@ async def test_what_a_writer_made_of_several_goes_and_each_name_leads_somewhere(
         "to_number": ("retired", "parse_amount")
     }
     assert await stage.call("to_number", x="4,000") == {"value": 4000, "error": None}
+    assert stage.manifest("parse_amount").answered == ("How much do the pears weigh?",), "it has the name now"
     assert len(Library(stage.library).retired()) == 1
     assert sound(stage)
 

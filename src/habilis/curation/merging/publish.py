@@ -173,7 +173,7 @@ class _Filler:
         if split.alias is not None:
             calls = self._draft.records(split.name)
             self._draft.take_out(split.name, "retired", split.reason)
-            self._draft.rename(split.name, names[split.heir], split.alias, calls)
+            self._draft.rename(merged, names[split.heir], split.alias, calls)
             self._end(split.name, "retired", names[split.heir], split.reason)
 
     def _filed_under(self, name: str, merge: Merge) -> str:
