@@ -42,7 +42,6 @@ def test_whoever_asks_for_it_gets_it(code: str, tmp_path: Path) -> None:
 
 
 OTHERS = """
-import importlib.util
 from pathlib import Path
 from habilis.core import deferring
 
@@ -67,9 +66,10 @@ def test_looking_at_all_modules_executes_none(tmp_path: Path) -> None:
 
 
 def test_of_several_threads_that_ask_at_once_each_gets_a_whole_module_that_was_executed_once(tmp_path: Path) -> None:
-    source = "import threading, builtins; builtins.often = getattr(builtins, 'often', 0) + 1; VALUE = 7"
+    source = "import builtins; builtins.often = getattr(builtins, 'often', 0) + 1; sum(range(10**6)); VALUE = 7"
     code = (
-        "from concurrent.futures import ThreadPoolExecutor\nimport builtins, threading\nall_in = threading.Barrier(8)\n"
+        "from concurrent.futures import ThreadPoolExecutor\nimport builtins, threading\n"
+        "sys.setswitchinterval(1e-5)\nall_in = threading.Barrier(8)\n"
         "def ask(_):\n    all_in.wait()\n    return others.VALUE\n"
         "with ThreadPoolExecutor(8) as pool:\n    print(sum(pool.map(ask, range(8))), builtins.often)"
     )
