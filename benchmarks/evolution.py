@@ -19,7 +19,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from langchain_core.messages import AIMessage, BaseMessage
+
+from habilis.demo import reply
 from habilis.models.tokens import TokenCounter
 from habilis.rundir import read_jsonl
 from habilis.testing import ScriptedServer, SeenRequest
@@ -68,14 +72,30 @@ def data_set(folder: Path, names: Sequence[str]) -> Path:
     return path
 
 
-def train(folder: Path, names: Sequence[str], *options: str, watched: bool = False) -> Run:
-    """A whole `habilis evolve` over `names`, in a process of its own, against a server of its own.
+class Rehearsed:
+    """The offline model. To what it was asked before it has its reply ready: what a model thinks takes no time from the
+    processor of whoever asks it."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, AIMessage] = {}
+
+    def __call__(
+        self, messages: list[BaseMessage], tools: list[dict[str, Any]], form: dict[str, Any] | None
+    ) -> AIMessage:
+        asked = json.dumps([[message.model_dump() for message in messages], tools, form], default=str)
+        if asked not in self._said:
+            self._said[asked] = reply(messages, tools, form)
+        return self._said[asked]
+
+
+def train(folder: Path, data: Path, *options: str, watched: bool = False, model: Rehearsed | None = None) -> Run:
+    """A whole `habilis evolve` over a data set, in a process of its own, against a server of its own.
 
     `watched`: its memory is looked at, which takes time from it.
     """
     runs = Path(tempfile.mkdtemp(dir=folder))
-    words = ["--dataset", str(data_set(folder, names)), "--run-name", "r", "--output", str(runs), "--quiet", *options]
-    with ScriptedServer(latency_s=LATENCY_S, latency_per_token_s=PER_TOKEN_S) as server:
+    words = ["--dataset", str(data), "--run-name", "r", "--output", str(runs), "--quiet", *options]
+    with ScriptedServer(model, latency_s=LATENCY_S, latency_per_token_s=PER_TOKEN_S) as server:
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "HABILIS_"))}
         environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "scripted", "OPENAI_API_KEY": "none"}
         environment["HABILIS_MODELS__PROBE_JUDGES"] = "false"  # the stand-in is no judge
@@ -118,12 +138,12 @@ def model_seconds(task: Path) -> float:
 
 def sixteen(folder: Path, what: str, names: Sequence[str], repeats: int) -> list[Figure]:
     """Sixteen tasks in batches of four, beside the same without our merging, and with the library there already."""
-    ours, naive, ready = [], [], []
+    ours, naive, ready, data = [], [], [], data_set(folder, names)
     for _ in range(repeats):
-        ours.append(train(folder, names, "--batch-size", "4"))
-        naive.append(train(folder, names, "--batch-size", "4", "--merge-policy", "naive"))
+        ours.append(train(folder, data, "--batch-size", "4"))
+        naive.append(train(folder, data, "--batch-size", "4", "--merge-policy", "naive"))
         library = str(ours[-1].folder / "library")
-        ready.append(train(folder, names, "--batch-size", "4", "--library", library))
+        ready.append(train(folder, data, "--batch-size", "4", "--library", library))
     found = []
     for beside, theirs in (("merge policy naive", naive), ("the finished library to start from", ready)):
         found += [
@@ -149,7 +169,8 @@ def paired(folder: Path, repeats: int) -> list[Figure]:
     names = [row["id"] for row in read_jsonl(BENCHMARK)][:MANY]
     kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in names))
     ordered = sorted(names, key=lambda name: kinds.index(name.rpartition("-")[0]))
-    runs = [train(folder, ordered, "--batch-size", "8") for _ in range(repeats)]
+    data = data_set(folder, ordered)
+    runs = [train(folder, data, "--batch-size", "8") for _ in range(repeats)]
     beside, left = "in the library at the end", [run.library for run in runs]
     return [
         Figure(
@@ -161,16 +182,18 @@ def paired(folder: Path, repeats: int) -> list[Figure]:
 
 def peak(folder: Path, repeats: int) -> list[Figure]:
     """What the process tree of such a run weighs."""
-    weights = [train(folder, names, "--batch-size", "4", watched=True).peak_mb for names in (DIFFERENT, SAME)]
+    sets = [data_set(folder, names) for names in (DIFFERENT, SAME)]
+    weights = [train(folder, data, "--batch-size", "4", watched=True).peak_mb for data in sets]
     return [Figure("16 tasks: peak memory of the process tree (PSS)", "MB", weights)]
 
 
 def many(folder: Path, repeats: int) -> list[Figure]:
     """64 tasks at once, tools ready: how much longer than the longest of them they take together."""
-    names, options = ready_for_many(folder)
-    runs, loops, bounds = [], [], []
+    data, options = ready_for_many(folder)
+    runs, loops, bounds, model = [], [], [], Rehearsed()
+    train(folder, data, *options, model=model)
     for _ in range(repeats):
-        run = train(folder, names, *options)
+        run = train(folder, data, *options, model=model)
         runs.append(run)
         loops.append(asyncio.run(bare_loops(folder, run.calls // MANY, run.path_s)))
         without = asyncio.run(bare_loops(folder, run.calls // MANY, run.path_s, tool=False))
@@ -203,16 +226,16 @@ async def without_a_tool(folder: Path, calls: int, latency_s: float) -> float:
 
 
 def many_peak(folder: Path, repeats: int) -> list[Figure]:
-    names, options = ready_for_many(folder)
-    weight = train(folder, names, *options, watched=True).peak_mb
+    data, options = ready_for_many(folder)
+    weight = train(folder, data, *options, watched=True).peak_mb
     return [Figure("64 tasks at once: peak memory of the process tree (PSS)", "MB", [weight])]
 
 
-def ready_for_many(folder: Path) -> tuple[list[str], list[str]]:
+def ready_for_many(folder: Path) -> tuple[Path, list[str]]:
     """64 tasks, and the options of a run of all of them at once over a library that has their tools."""
-    names = [row["id"] for row in read_jsonl(BENCHMARK)][:MANY]
-    library = str(train(folder, names, "--batch-size", "8").folder / "library")
-    return names, ["--batch-size", str(MANY), "--concurrency", str(MANY), "--library", library]
+    data = data_set(folder, [row["id"] for row in read_jsonl(BENCHMARK)][:MANY])
+    library = str(train(folder, data, "--batch-size", "8").folder / "library")
+    return data, ["--batch-size", str(MANY), "--concurrency", str(MANY), "--library", library]
 
 
 ROWS = {"different": different, "same": same, "paired": paired, "peak": peak, "many": many, "many-peak": many_peak}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+from types import SimpleNamespace
 from typing import Any
 from urllib import request as http
 
@@ -88,6 +89,21 @@ def test_a_script_that_runs_out_says_so() -> None:
     assert model.invoke("x").content == '{"a": 1}'
     with pytest.raises(AssertionError, match="no reply left for request 2"):
         model.invoke("x")
+
+
+async def test_the_time_to_find_a_reply_is_part_of_the_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, waited = [100.0], []
+
+    def slow(messages: Any, tools: Any, form: Any) -> AIMessage:
+        now[0] += 0.3 if len(waited) == 0 else 0.9
+        return AIMessage("found")
+
+    monkeypatch.setattr("habilis.testing.server.time", SimpleNamespace(monotonic=lambda: now[0]))
+    with ScriptedServer(slow, latency_s=0.5) as server:
+        monkeypatch.setattr(server.closing, "wait", lambda seconds: waited.append(round(seconds, 6)))
+        await client(server).ainvoke("hi")
+        await client(server).ainvoke("hi")
+    assert waited == [0.2, 0.0]
 
 
 def test_a_hundred_clients_may_wait_to_be_let_in() -> None:

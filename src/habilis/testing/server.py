@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,7 +25,8 @@ class ScriptedServer:
     It speaks chat completions below `base_url`, and Anthropic's messages below `anthropic_url`, whose rules it checks.
     `faults`: one fault (or None) per request in order, or a schedule. `refuse`: forms that it answers with 400, of
     `json_schema`, `json_mode`, `function_calling`, `tools`, `stop`. `key`: when set, any other key gets 401. Latency is
-    in seconds, per request and per token of the reply. What was asked stands in `requests`.
+    in seconds, per request and per token of the reply, counted from when the request came in: what it takes to find
+    the reply is part of it. What was asked stands in `requests`.
     """
 
     def __init__(
@@ -115,6 +117,8 @@ class _Server(QuietServer):
 class _Handler(QuietHandler):
     wbufsize = -1
     server: _Server
+    came: float
+    """When the request came in, on the monotonic clock."""
 
     def do_GET(self) -> None:
         scripted = self.server.scripted
@@ -124,7 +128,7 @@ class _Handler(QuietHandler):
         return self._send(404, _error("no such path", "not_found"))
 
     def do_POST(self) -> None:
-        scripted = self.server.scripted
+        scripted, self.came = self.server.scripted, time.monotonic()
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
         body = json.loads(raw)
         if "prompt" in body:  # a text to go on with, in place of a conversation
@@ -182,7 +186,8 @@ class _Handler(QuietHandler):
         usage = completion["usage"]
         spoken = usage["output_tokens" if self._anthropic else "completion_tokens"]
         speaking_s = scripted.latency_per_token_s * spoken
-        scripted.closing.wait(scripted.latency_s + (0.0 if body.get("stream") else speaking_s))
+        took = time.monotonic() - self.came
+        scripted.closing.wait(max(0.0, scripted.latency_s + (0.0 if body.get("stream") else speaking_s) - took))
         if not scripted.usage or kind == "no_usage":
             del completion["usage"]
         if kind == "malformed_json":
