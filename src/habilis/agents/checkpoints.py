@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from habilis.core.errors import HabilisError, PlaceError, UserError
 from habilis.core.place import place_failure
 from habilis.rundir import check_plain_file
 from habilis.rundir.damage import is_odd, set_aside
+from habilis.rundir.files import place
 from habilis.rundir.kept import kept_at
 
 _CHECKPOINTS = """CREATE TABLE checkpoints (
@@ -191,17 +193,32 @@ def without_unusable(path: Path, root: Path) -> list[str]:
 def _opened(path: Path) -> sqlite3.Connection:
     with _telling(path):
         _check_files(path)
+        if not path.exists():
+            place(path, _fresh(), durable=False)
         connection = sqlite3.connect(path)
         try:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
             connection.executescript(_GUARDS)
-            if not _is_known(connection, path):
+            if not _is_known(connection, path):  # an empty file: its maker was killed
                 connection.executescript(";".join(("PRAGMA journal_mode = WAL", *_TABLES)))
             connection.executescript(_SETTINGS)
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+@lru_cache(maxsize=1)
+def _fresh() -> bytes:
+    """A file of no checkpoints yet, its journal a write-ahead log (bytes 18 and 19: sqlite.org/fileformat.html, 1.3).
+
+    SQLite would wait for the disk to make one; until the first step is saved it holds nothing that could be lost.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(";".join(_TABLES))
+        made = bytearray(connection.serialize())
+    made[18:20] = bytes((2, 2))
+    return bytes(made)
 
 
 def _check_files(path: Path) -> None:
