@@ -164,6 +164,7 @@ def test_a_server_that_decodes_by_the_form_can_name_no_tool_that_is_not_there() 
     assert "required_tool_names" not in plan_form(()).model_json_schema()["properties"]
     assert plan_form(()).model_validate({"required_tool_names": ["x"]}).required_tool_names == [ReuseReply(name="x")]
     assert plan_form(("a",)).model_validate({}).tool_requests == []
+    assert plan_form(("count_words", "read_rows")).model_json_schema() == form  # no form takes another's names
     request = form["$defs"]["ToolRequestReply"]
     assert set(request["required"]) == {"name", "description", "parameters", "returns"}
     assert request["properties"]["returns"]["minItems"] == 1

@@ -7,6 +7,7 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -119,6 +120,8 @@ class ReuseReply(BaseModel):
 
 
 class PlanReply(BaseModel):
+    model_config = ConfigDict(json_schema_extra=_nothing_left_out)
+
     required_tool_names: list[ReuseReply] = Field(default_factory=list, max_length=20)
     tool_requests: list[ToolRequestReply] = Field(default_factory=list, max_length=6)
     tool_usage_guidance: str = Field(default="", max_length=1_000)
@@ -131,20 +134,30 @@ def plan_form(names: tuple[str, ...]) -> type[PlanReply]:
     A plan that names others all the same can be read by it too: `as_plan` sorts them out.
     """
 
-    def only_these(schema: JsonSchema) -> None:
-        if names:
-            reuse = ReuseReply.model_json_schema()
-            reuse["properties"]["name"] = {"type": "string", "enum": list(names)}
-            schema["properties"]["required_tool_names"]["items"] = reuse
-        else:
-            del schema["properties"]["required_tool_names"]
-        _nothing_left_out(schema)
-
     class Form(PlanReply):
-        model_config = ConfigDict(json_schema_extra=only_these)
+        @classmethod
+        def model_json_schema(cls, *args: Any, **kwargs: Any) -> JsonSchema:
+            return _plan_schema(names)
 
     Form.__name__ = PlanReply.__name__
     return Form
+
+
+def _plan_schema(names: tuple[str, ...]) -> JsonSchema:
+    """What a plan that can reuse `names` looks like. Pydantic works the parts out once, not for each plan."""
+    schema, reuse = deepcopy(_plan_parts())
+    if names:
+        reuse["properties"]["name"] = {"enum": list(names), "type": "string"}
+        schema["properties"]["required_tool_names"]["items"] = reuse
+    else:
+        del schema["properties"]["required_tool_names"]
+        schema["required"].remove("required_tool_names")
+    return schema
+
+
+@lru_cache(maxsize=1)
+def _plan_parts() -> tuple[JsonSchema, JsonSchema]:
+    return PlanReply.model_json_schema(), ReuseReply.model_json_schema()
 
 
 def fields_of(schema: JsonSchema) -> list[dict[str, Any]]:
