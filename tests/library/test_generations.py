@@ -18,7 +18,7 @@ import pytest
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import UserError
 from habilis.core.types import Task
-from habilis.library import Library, public_library
+from habilis.library import LayeredLibrary, Library, public_library
 from habilis.library.generations import (
     DraftBroken,
     Generations,
@@ -28,9 +28,10 @@ from habilis.library.generations import (
     generations_folder,
     in_use,
 )
+from habilis.library.reading import Reader
 from habilis.rundir import RunDir, check_run_name
 
-from ..toolshop import put
+from ..toolshop import InProcessHost, put
 
 Source = Callable[..., str]
 CALL = RecordedCall(call_id="c1", tool="count_rows", version="v", arguments={}, output=1, verdict="success")
@@ -67,6 +68,27 @@ async def test_tasks_of_one_step_share_what_was_read_and_the_next_step_reads_its
     assert public_library(library) is first
     await publish(library, source_of("two"), "two")
     assert (public_library(library).names(), first.names()) == (["one", "two"], ["one"])
+
+
+async def test_a_generation_is_read_once_and_a_tool_described_in_it_is_there(
+    tmp_path: Path, source_of: Source, in_process_host: InProcessHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "library"
+    await publish(library, source_of("one"), "one")
+    generation = Generations(library).path(1)
+    (generation / "two.py").write_text(source_of("two"), encoding="utf-8")  # as a stranger's folder may hold it
+    reader = public_library(library)
+    assert (reader.names(), [broken.file for broken in reader.broken()]) == (["one"], ["two.py"])
+    assert [tool.name for tool in await reader.describe_missing(in_process_host)] == ["two"]
+    assert (reader.names(), reader.broken()) == (["one", "two"], [])
+    shown = LayeredLibrary(Library(tmp_path / "private"), reader)
+    (card, other), tool = shown.cards(), shown.get("two")
+    monkeypatch.setattr(Reader, "stamp", lambda *_: pytest.fail("a file of a generation was looked at again"))
+    assert (reader.get("one"), reader.names()) == (reader.tools()[0], ["one", "two"])
+    assert shown.public is reader
+    assert tool is not None
+    assert (tool.layer, tool.card) == ("public", other)
+    assert card == reader.tools()[0].card
 
 
 async def test_whoever_published_knows_what_is_in_force_as_a_newcomer_reads_it(

@@ -245,7 +245,8 @@ def _candidates(state: TaskState, ctx: TaskContext) -> list[ToolCard]:
     query = "\n".join(filter(None, [ctx.task.question, before, state.get("capabilities", "")]))
     found = ctx.candidates(query, ctx.settings.retrieval.candidates)
     used = set(earlier.tools[:USED_BEFORE] if earlier else ()) - {card.name for card in found}
-    return found + [card for card in ctx.library.cards() if card.name in used and not ctx.missing(card.name)]
+    cards = ctx.library.cards() if used else []
+    return found + [card for card in cards if card.name in used and not ctx.missing(card.name)]
 
 
 def _said(ctx: TaskContext) -> str:

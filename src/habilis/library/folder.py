@@ -19,6 +19,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -45,13 +46,23 @@ log = logging.getLogger(__name__)
 __all__ = ["INDEX", "KEPT_FROM", "UNDESCRIBED", "Broken", "Library", "dump"]
 
 
+@dataclass(frozen=True)
+class Presented:
+    """A tool, its card, and the tool as one of a public library."""
+
+    tool: Tool
+    card: ToolCard
+    public: Tool
+
+
 class Library:
     """The tools in the folder `path`. The folder is made at the first write. Many processes may share it.
 
     Raises `UserError` for a path that is no folder or cannot be read: it must not pass for an empty library.
+    `unchanging`: nobody else writes there, so that no file is looked at twice.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, unchanging: bool = False) -> None:
         settle(path)
         if path.is_symlink() and not path.exists():
             raise UserError(f"the library {path} is a link to {path.readlink()}, which is not there")
@@ -61,7 +72,8 @@ class Library:
             raise UserError(f"the library {path} cannot be read")
         self.path = path.resolve()
         self.store = RecordStore(self.path / "records")
-        self._reader = Reader(self.path)
+        self._reader = Reader(self.path, unchanging=unchanging)
+        self._presented: dict[str, Presented] = {}
 
     # --- reading -------------------------------------------------------------------------------------------------
 
@@ -79,7 +91,15 @@ class Library:
 
     def cards(self) -> list[ToolCard]:
         """What a plan shows of each tool."""
-        return [tool.card for tool in self.tools()]
+        return [self.presented(tool).card for tool in self.tools()]
+
+    def presented(self, tool: Tool) -> Presented:
+        """What is shown of a tool of this library, made once for each."""
+        known = self._presented.get(tool.name)
+        if known is None or known.tool is not tool:
+            public = tool.model_copy(update={"layer": "public"})
+            known = self._presented[tool.name] = Presented(tool, tool.card, public)
+        return known
 
     def index(self) -> BM25Retriever:
         """An index over the cards. A large library's is kept beside it, where that can be written."""
@@ -246,6 +266,7 @@ class Library:
         try:
             with writer_lock(self.path):
                 atomic_write(self._manifest_path(name), as_kept(manifest))
+            self._reader.forget(file)
         except OSError as error:
             log.warning("library %s: what %s says of itself cannot be kept: %s", self.path, file, error.strerror)
             self._reader.know(file, stamp, Tool(name=name, path=path, manifest=manifest))

@@ -38,7 +38,7 @@ class LayeredLibrary:
 
     def names(self) -> list[str]:
         """Names of all tools that can be used, sorted."""
-        return sorted(tool.name for tool in self.tools())
+        return sorted({*self.private.names(), *(self.public.names() if self.public else ())})
 
     def aliases(self) -> list[str]:
         """Old names under which tools can be used as well, sorted."""
@@ -47,13 +47,15 @@ class LayeredLibrary:
 
     def tools(self) -> list[Tool]:
         """All tools that can be used, by name, each once."""
-        found = {tool.name: _public(tool) for tool in self.public.tools()} if self.public else {}
+        found = {tool.name: self.public.presented(tool).public for tool in self.public.tools()} if self.public else {}
         found |= {tool.name: tool for tool in self.private.tools()}
         return [found[name] for name in sorted(found)]
 
     def cards(self) -> list[ToolCard]:
         """What a plan shows of each tool."""
-        return [tool.card for tool in self.tools()]
+        found = {card.name: card for card in self.public.cards()} if self.public else {}
+        found |= {card.name: card for card in self.private.cards()}
+        return [found[name] for name in sorted(found)]
 
     def search(self, query: str, k: int, *, also: Sequence[ToolCard] = ()) -> list[ToolCard]:
         """The at most `k` tools nearest to `query`, best first . The index follows the tools.
@@ -97,7 +99,7 @@ class LayeredLibrary:
         public = self.public.get(name)
         if public is None or (own is not None and public.alias is not None):
             return own
-        return _public(public)
+        return self.public.presented(public).public
 
     def records(self, name: str, version: str | None = None) -> list[RecordedCall]:
         """The recorded calls of tool `name` in both libraries, the public ones first, each call id once."""
@@ -166,8 +168,11 @@ class LayeredLibrary:
 
     async def describe_missing(self, describer: Describer) -> list[Tool]:
         """See `Library.describe_missing`, for both libraries."""
-        public = await self.public.describe_missing(describer) if self.public else []
-        return [*(_public(tool) for tool in public), *await self.private.describe_missing(describer)]
+        own = await self.private.describe_missing(describer)
+        if self.public is None:
+            return own
+        public = await self.public.describe_missing(describer)
+        return [*(self.public.presented(tool).public for tool in public), *own]
 
 
 def public_library(path: Path) -> Library:
@@ -178,7 +183,7 @@ def public_library(path: Path) -> Library:
 
 @lru_cache(maxsize=2)
 def _generation(folder: Path) -> Library:
-    return Library(folder)
+    return Library(folder, unchanging=True)
 
 
 def _index_of(public: Library | None) -> BM25Retriever:
@@ -192,7 +197,3 @@ def _index_of(public: Library | None) -> BM25Retriever:
 def _index_of_generation(folder: Path) -> BM25Retriever:
     """The index of a generation, which does not change: made once for all tasks of a step."""
     return _generation(folder).index()
-
-
-def _public(tool: Tool) -> Tool:
-    return tool.model_copy(update={"layer": "public"})

@@ -34,17 +34,20 @@ class Broken:
 
 
 class Reader:
-    """The tools in `folder`, as they lie there at each question."""
+    """The tools in `folder`, as they lie there at each question; as they first did where nobody changes it."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._root = folder, str(folder)
+    def __init__(self, folder: Path, *, unchanging: bool = False) -> None:
+        self._folder, self._root, self._unchanging = folder, str(folder), unchanging
         self._seen: dict[str, tuple[Stamp, Tool | Broken]] = {}
         self._remembered: Remembered | None = None
         self._read_anew = 0
         self._other_names: dict[str, str] | None = None
+        self._all: list[Tool | Broken] | None = None
 
     def entries(self) -> list[Tool | Broken]:
         """All files, by name."""
+        if self._all is not None:
+            return self._all
         try:
             found = [entry.name for entry in os.scandir(self._root)]
         except OSError:
@@ -60,14 +63,18 @@ class Reader:
             self._other_names = None
         if self._remembered is not None and self._read_anew > max(KEPT_FROM, len(files) // 10):
             self._keep(self._remembered)
-        return [entry for entry in entries if entry is not None]
+        there = [entry for entry in entries if entry is not None]
+        self._all = there if self._unchanging else None
+        return there
 
     def entry(self, file: str) -> Tool | Broken | None:
         """What `file` holds; None when there is no such file."""
+        known = self._seen.get(file)
+        if known and self._unchanging:
+            return known[1]
         stamp = self.stamp(file)
         if stamp is None:
             return None
-        known = self._seen.get(file)
         if known and known[0] == stamp:
             return known[1]
         entry: Tool | Broken | None = self._remembered.tool(file, stamp) if self._remembered is not None else None
@@ -80,7 +87,12 @@ class Reader:
     def know(self, file: str, stamp: Stamp, entry: Tool | Broken) -> None:
         """Take `entry` for what `file` holds, as long as its stamp stays."""
         self._seen[file] = (stamp, entry)
-        self._other_names = None
+        self._other_names = self._all = None
+
+    def forget(self, file: str) -> None:
+        """Read `file` anew when it is next asked for."""
+        self._seen.pop(file, None)
+        self._other_names = self._all = None
 
     def by_other_name(self, name: str) -> Tool | None:
         """The tool that models call `name` since its file's name is odd, or that replaced the one of this name."""

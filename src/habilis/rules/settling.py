@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class OwnTool:
     reused: bool = False
 
 
+@lru_cache(maxsize=128)
 def words_in(source: str) -> tuple[str, ...]:
     """The texts of a single word in the functions of a tool: names of columns and signs that it looks for."""
     tree = tree_of(source)

@@ -144,6 +144,11 @@ class Inquiry:
         return met
 
 
+@lru_cache(maxsize=256)
+def _inquiry(question: str) -> Inquiry:
+    return Inquiry(question)
+
+
 @dataclass(frozen=True)
 class _Held:
     """What a tool says of itself: its terms with their weights, those that say what it is for, what it does."""
@@ -173,7 +178,7 @@ def _held(card: ToolCard) -> _Held:
 
 def fitting(query: str, cards: Iterable[ToolCard], alike: Mapping[str, float] = NO_VECTORS) -> list[ToolCard]:
     """Those of `cards` that have enough to do with `query`, by words or, where `alike` says it, by meaning."""
-    asked = Inquiry(query)
+    asked = _inquiry(query)
     found = ((card, asked.of(card)) for card in cards)
     return [
         card for card, told in found if told.fits or (not told.against and alike.get(card.name, 0.0) >= ALIKE_FLOOR)
@@ -190,7 +195,7 @@ def other_operation(card: ToolCard, word: str) -> str:
 def shares_nothing(question: str, word: str) -> bool:
     """Whether `word`, said of a question, has surely nothing in common with it: both are of one language, and the word
     says more than one thing."""
-    asked, said = Inquiry(question), Inquiry(word)
+    asked, said = _inquiry(question), Inquiry(word)
     one_language = said.language == asked.language or (not said.language and asked.language == "English")
     if not one_language or shared(asked.operations, said.operations):
         return False
@@ -240,7 +245,7 @@ def unsaid(question: str, said: str, counted: str = "") -> frozenset[str]:
 
     Common words are passed over, but for those in `counted`.
     """
-    asked, done = Inquiry(question), operations(said)
+    asked, done = _inquiry(question), operations(said)
     met = asked.met(dict.fromkeys([*terms(said), *conversion(frozenset(terms(said)))], 1.0))
     deeds = {stem(word) for word in re.findall(r"\w+", question.casefold()) if shared(operations(word), done)}
     telling = frozenset(terms(counted)) - faint_terms()
