@@ -26,7 +26,10 @@ _CALCULATION = (
     rf"(?:,? (?P<then>{'|'.join(map(re.escape, _SIGNS))}) (?:the )?#(?P<third>\d+)#)?"
 )
 _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )?(?:the )?"
-_OVER_ALL = r"(?:,? (?:altogether|all |summed|added|up|over|for|of|across|in|each|every|the|#R#|one)+(?=[ ,)]|$))*"
+_OVER_ALL = (
+    r"(?:,? (?:altogether|all |summed|added|and add|it|up|over|for|of|across|in|each|every|the|#R#|rows?"
+    r"|one)+(?=[ ,)]|$))*"
+)
 """What says that a calculation is made in each row, and the results added up."""
 CALCULATED = re.compile(rf"{_EXPLAINED}{_CALCULATION}{_OVER_ALL} ?\)?", re.I)
 _LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
@@ -43,6 +46,15 @@ _MEASURED = set(
 )
 """What numbers of a row say that is no count of it."""
 _PER_UNIT = set("hourly daily weekly nightly unit rate average avg balance each per price".split())  # noqa: SIM905
+
+
+def _without_again(text: str, calculated: re.Match[str]) -> str:
+    """What stands around a calculation without its columns, where they say only what it is about: "the stock on shelf A
+    (stock times price)". Where one is compared, it is a condition."""
+    own = "|".join(one for one in (calculated["one"], calculated["other"], calculated["third"]) if one)
+    around = r"(?: (?:worth|altogether|together|we|I)\b|,|$| (?:on|in|for|at|from) (?!\d))"
+    before = "".join(rf"(?<!\b{word} )" for word in ("than", "most", "least", "with", "where", "whose"))
+    return re.sub(rf"{before}(?:\bat )?#(?:{own})#(?= *{around})", " ", text, flags=re.I)
 
 
 class PartsAsked(RowsMeant):
@@ -72,14 +84,14 @@ class PartsAsked(RowsMeant):
 
     def _calculated(self, text: str) -> tuple[str, list[str]] | None:
         """A calculation with two columns in each row, which may stand as what the words before it mean."""
-        match = CALCULATED.search(text)
+        match = CALCULATED.search(re.sub(r"\b(?:if|when) (?:you|we|I) multiply (#\d+#) by\b", r"\1 times", text))
         if match is None:
             return None
-        both = f"(?:{match['one']}|{match['other']})"
-        rest = f"{text[: match.start()]} {text[match.end() :]}"
-        rest = re.sub(
-            rf"#{match['one']}#(?= worth)|\bat #{both}#|^what\b|\b(?:an?|one|each) (?=[A-Z])", " ", rest, flags=re.I
-        )
+        text = match.string
+        rest = re.sub("[()]", " ", f"{text[: match.start()]} {text[match.end() :]}")
+        rest = _without_again(rest, match)
+        said = r"^what\b|\b(?:an?|one|each) (?-i:(?=[A-Z]))|\ball (?:the|my|our)\b|(?<=left) over(?: from)?\b| per *$"
+        rest = re.sub(said, " ", rest.strip(), flags=re.I)
         rest = re.sub(r"\b(?:how (?:much|many)|in total|total|sum|overall|of|value)\b", " ", rest, flags=re.I)
         mean = re.search(r"\b(?:average|mean)\b", rest, re.I)
         rest = self._without_money(re.sub(r"\b(?:average|mean)\b", " ", rest, flags=re.I))
