@@ -43,3 +43,17 @@ async def test_what_is_saved_is_there_when_the_file_is_opened_again_even_where_i
         with NewestCheckpoints.at(path) as saver:
             assert await saver.aget_tuple(CONFIG) is not None
             assert asked(saver.conn, "journal_mode") == "wal"
+
+
+async def test_a_log_whose_file_is_gone_is_no_part_of_the_next_one(tmp_path: Path) -> None:
+    """SQLite itself drops a log beside an empty file; beside one that was laid down it would play it back."""
+    path, log = tmp_path / "checkpoints", tmp_path / "checkpoints-wal"
+    with NewestCheckpoints.at(path) as saver:
+        await saver.aput(CONFIG, empty_checkpoint(), {}, {})
+        left = log.read_bytes()
+    assert left
+    path.unlink()
+    log.write_bytes(left)
+    with NewestCheckpoints.at(path) as saver:
+        assert await saver.aget_tuple(CONFIG) is None
+        assert asked(saver.conn, "integrity_check") == "ok"

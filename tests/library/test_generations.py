@@ -91,6 +91,20 @@ async def test_a_generation_is_read_once_and_a_tool_described_in_it_is_there(
     assert card == reader.tools()[0].card
 
 
+async def test_a_library_that_is_begun_anew_at_the_same_place_is_not_taken_for_the_one_before(
+    tmp_path: Path, source_of: Source
+) -> None:
+    library = tmp_path / "library"
+    await publish(library, source_of("one"), "one")
+    assert LayeredLibrary(Library(tmp_path / "private"), public_library(library)).names() == ["one"]
+    shutil.rmtree(generations_folder(library))
+    library.unlink()
+    await publish(library, source_of("two"), "two")
+    shown = LayeredLibrary(Library(tmp_path / "private"), public_library(library))
+    assert shown.names() == ["two"]
+    assert [card.name for card in shown.search("two", 5)] == ["two"]
+
+
 async def test_whoever_published_knows_what_is_in_force_as_a_newcomer_reads_it(
     tmp_path: Path, source_of: Source
 ) -> None:

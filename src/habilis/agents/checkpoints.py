@@ -193,13 +193,13 @@ def without_unusable(path: Path, root: Path) -> list[str]:
 def _opened(path: Path) -> sqlite3.Connection:
     with _telling(path):
         _check_files(path)
-        if not path.exists():
-            place(path, _fresh(), durable=False)
+        if not any(os.path.lexists(path.with_name(path.name + ending)) for ending in _BESIDE):
+            place(path, _fresh(), durable=False)  # a log that lies there alone would be played back into it
         connection = sqlite3.connect(path)
         try:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
             connection.executescript(_GUARDS)
-            if not _is_known(connection, path):  # an empty file: its maker was killed
+            if not _is_known(connection, path):
                 connection.executescript(";".join(("PRAGMA journal_mode = WAL", *_TABLES)))
             connection.executescript(_SETTINGS)
         except BaseException:

@@ -178,22 +178,33 @@ class LayeredLibrary:
 def public_library(path: Path) -> Library:
     """The library at `path`, to read from. A generation does not change: it is read once for all tasks of a step."""
     place = path.resolve()
-    return _generation(place) if is_generation(place) and place.is_dir() else Library(path)
+    return _generation(place, _made(place)) if is_generation(place) and place.is_dir() else Library(path)
 
 
 @lru_cache(maxsize=2)
-def _generation(folder: Path) -> Library:
+def _generation(folder: Path, made: tuple[int, ...]) -> Library:
     return Library(folder, unchanging=True)
+
+
+def _made(folder: Path) -> tuple[int, ...]:
+    """What tells a generation from one that lay in its place before: somebody may delete all and begin anew."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _index_of(public: Library | None) -> BM25Retriever:
     """An index of one's own over the public library, not yet of what one has made oneself."""
     if public is None:
         return BM25Retriever()
-    return _index_of_generation(public.path).copy() if is_generation(public.path) else public.index()
+    if not is_generation(public.path):
+        return public.index()
+    return _index_of_generation(public.path, _made(public.path)).copy()
 
 
 @lru_cache(maxsize=2)
-def _index_of_generation(folder: Path) -> BM25Retriever:
+def _index_of_generation(folder: Path, made: tuple[int, ...]) -> BM25Retriever:
     """The index of a generation, which does not change: made once for all tasks of a step."""
-    return _generation(folder).index()
+    return _generation(folder, made).index()
