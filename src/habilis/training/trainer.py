@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ from habilis.training.budget import RunBudget, more_of
 from habilis.training.holding import check_store, held_run
 from habilis.training.outcome import Training, paid_in, read_training, write_outcome
 from habilis.training.reopening import reopen
-from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
+from habilis.training.runners import BatchRunner
+from habilis.training.runners.choosing import apart, check_runner, load_ahead, running
 from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, check_feed, fork, join
 from habilis.training.steps import Scorer, Steps
 
@@ -208,8 +210,7 @@ class Evolution:
             known.check_prices(name, Prices(self.settings.models.prices))
         try_places(Path(self.settings.runs_dir), tasks=self.settings.evolution.concurrency)
         host = ToolHost(self.settings.sandbox)
-        here = self._runner is None and self.settings.evolution.runner == "local"
-        loading = [asyncio.create_task(asyncio.to_thread(_load))] if here else []
+        loading = [] if self._runner else [asyncio.create_task(load_ahead(self.settings, self._clients))]
         try:
             level = await host.level()
             await host.prepare(())
@@ -267,11 +268,11 @@ class Evolution:
         """Step after step until the rows, or a rule, end it: why, and in words."""
         from habilis.models.local.serving import hold
 
-        apart = self.settings.evolution.runner == "process"
-        await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
+        start = apart(self.settings, self._clients)
+        await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=start)
         predictions = KeyedRows(training.predictions, "task_id")
         settings = self.settings.evolution
-        async with self._running(budget.purse) as runner:
+        async with self._runner_on(budget.purse) as runner:
             self._batch = Batch(
                 run,
                 runner,
@@ -352,21 +353,10 @@ class Evolution:
         finally:
             await host.aclose()
 
-    @contextlib.asynccontextmanager
-    async def _running(self, purse: SpendingPurse) -> AsyncIterator[BatchRunner]:
-        """Who runs the tasks."""
-        kind = self.settings.evolution.runner
+    def _runner_on(self, purse: SpendingPurse) -> AbstractAsyncContextManager[BatchRunner]:
         if self._runner is not None:
-            yield self._runner
-        elif kind == "local":
-            yield LocalRunner(self.settings, clients=self._clients, purse=purse)
-        elif kind == "process":
-            yield ProcessRunner(self.settings, purse=purse)
-        else:
-            from habilis.training.runners.cluster import ClusterRunner, joined
-
-            async with joined(self.settings.evolution.ray_address) as head:
-                yield ClusterRunner(self.settings, head, purse=purse)
+            return contextlib.nullcontext(self._runner)
+        return running(self.settings, self._clients, purse)
 
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
@@ -376,24 +366,9 @@ class Evolution:
         return RunBudget(self.settings.evolution, spent=spent, spent_s=float(before.get("seconds") or 0.0))
 
 
-def check_runner(settings: Settings, clients: Clients | None) -> None:
-    """Raises `UserError` where the runner that is set cannot run the tasks of these settings."""
-    if settings.evolution.runner != "local" and clients is not None:
-        raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
-    if settings.evolution.runner == "ray":
-        from habilis.training.runners.cluster import check_cluster
-
-        check_cluster(settings)
-
-
 def _failed(error: Exception) -> tuple[Stop, str]:
     """Why a run is broken off by `error`."""
     if (place := place_failure(error)) is not None:
         return "environment_error", f"{place}; then continue with --resume"
     named = "" if isinstance(error, HabilisError | OSError) else f"{type(error).__name__}: "
     return "failed", named + " ".join(str(error).split())
-
-
-def _load() -> None:
-    """Import what the first task of this process would wait for, while the sandbox is probed."""
-    import numpy  # noqa: F401

@@ -1,6 +1,7 @@
 """Runners: who runs a task of a batch, and sees to it that a task which never ends, crashes or eats memory ends alone.
 
-`local` runs all tasks in this process, `process` each in one of its own. Results and records are the same.
+`local` runs all tasks in this process, `workers` spreads them over a few, `process` runs each in one of its own.
+Results and records are the same.
 """
 
 from habilis.training.runners.job import BatchRunner, Job

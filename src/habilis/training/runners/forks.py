@@ -145,6 +145,12 @@ _TEMPLATES = Templates()
 atexit.register(_TEMPLATES.end)
 
 
+def prepared(environment: Mapping[str, str]) -> None:
+    """Have a template process with this environment load what programs need, if there is none that does."""
+    with contextlib.suppress(OSError):  # who needs a program is told
+        _TEMPLATES.get(environment)
+
+
 async def forked(environment: Mapping[str, str], longest: int) -> Fork | None:
     """A task's program with this environment, whose lines have at most `longest` bytes, forked from the template
     process; None where there is none, and a program has to be started by itself."""

@@ -11,16 +11,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import signal
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
-
-from habilis.core.events import Event
-from habilis.core.masker import MASKER
 from habilis.core.ports import Purse
 from habilis.core.types import Status
 from habilis.curation.ledger.reports import Finished
@@ -29,6 +24,7 @@ from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.training.runners.drawing import Till
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
 from habilis.training.runners.program import Death, LocalProgram, TaskProgram
+from habilis.training.runners.speaking import event_of
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -38,9 +34,7 @@ STOP_S = 3.0
 """Seconds that a task has for that where the whole run is stopped at once."""
 LOOK_S = 0.5
 """Seconds between two looks at a task's memory."""
-_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 _MIB = 1 << 20
-_ASKED_TO_END = {-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
 
 
 @dataclass
@@ -125,9 +119,9 @@ class ProcessRunner:
             return ended(job, result, seconds)
         if child.place and child.failed:
             return broken_off(job, "environment_error", child.failed, seconds, saved=True)
-        if death.code in _ASKED_TO_END and child.failed is None:  # by whoever ends us as well
+        if death.asked_for and child.failed is None:
             return broken_off(job, "interrupted", "stopped", seconds, saved=False)
-        return broken_off(job, "crashed", child.failed or _last_words(death), seconds, saved=False)
+        return broken_off(job, "crashed", child.failed or death.words, seconds, saved=False)
 
     async def _listen(self, child: _Child, watch: Watch) -> None:
         """Take in what the child says until it is gone."""
@@ -138,7 +132,7 @@ class ProcessRunner:
 
     def _heard(self, said: dict[str, Any], child: _Child, watch: Watch) -> None:
         if "event" in said:
-            watch(_EVENT.validate_python(said["event"]))
+            watch(event_of(said["event"]))
         PROCESS_QUIRKS.take_in(said.get("learnt", ()))
         child.till.heard(said)
         child.done = child.done or bool(said.get("done"))
@@ -172,14 +166,3 @@ def first_line(job: Job, settings: Settings) -> dict[str, Any]:
     """What the program of a task is told at first."""
     work = {"job": job.model_dump(mode="json"), "settings": settings.model_dump(mode="json")}
     return {**work, "learnt": PROCESS_QUIRKS.told()}
-
-
-def _last_words(death: Death) -> str:
-    """How a process died, in one line."""
-    code = death.code
-    try:
-        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-    except ValueError:
-        how = f"by signal {-code}"
-    last = MASKER.mended(death.printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip())
-    return f"the task's process ended {how} before it had a result" + (f": {last[:300]}" if last else "")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
@@ -14,13 +15,15 @@ from typing import Any, NamedTuple, Protocol
 
 import habilis
 from habilis.config import environment
+from habilis.core.masker import MASKER
 from habilis.sandbox.processes.attached import attached
-from habilis.training.runners.forks import Streams, forked
+from habilis.training.runners.forks import Streams, forked, prepared
 from habilis.training.runners.tree import kill_tree, memory_bytes
 
 PROGRAM = (sys.executable, "-m", "habilis.training.runners.child")
 MAX_LINE_BYTES = 64 << 20
 _KEPT_BYTES = 4_000
+_ASKED_TO_END = {-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
 
 
 class Death(NamedTuple):
@@ -28,6 +31,21 @@ class Death(NamedTuple):
 
     code: int
     printed: bytes
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether somebody asked it to end: whoever ends us asks all that we started as well."""
+        return self.code in _ASKED_TO_END
+
+    @property
+    def words(self) -> str:
+        """How it died, in one line."""
+        try:
+            how = f"by signal {signal.Signals(-self.code).name}" if self.code < 0 else f"with exit code {self.code}"
+        except ValueError:
+            how = f"by signal {-self.code}"
+        last = MASKER.mended(self.printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip())
+        return f"the task's process ended {how} before it had a result" + (f": {last[:300]}" if last else "")
 
 
 class TaskProgram(Protocol):
@@ -67,6 +85,11 @@ class LocalProgram:
         self._printed = b""
         self._code = asyncio.ensure_future(code)
         self._errors = asyncio.ensure_future(self._tail(streams.errors))
+
+    @staticmethod
+    def prepare() -> None:
+        """Have what programs are forked from load all that they need, while something else is done."""
+        prepared(_environment())
 
     @classmethod
     async def start(cls, first: Mapping[str, Any], command: Sequence[str] | None = None) -> LocalProgram:
