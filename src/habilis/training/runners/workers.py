@@ -145,7 +145,7 @@ class _Worker:
         self._number = 0
         self._tasks: dict[int, _Told] = {}
         self._failure: dict[str, Any] = {}
-        """What it said of itself at its end, if anything."""
+        """What it said of itself at its end, or what we have to say of it; if anything."""
         self._listening = asyncio.ensure_future(self._listen())
 
     @property
@@ -214,9 +214,9 @@ class _Worker:
                 with contextlib.suppress(ValueError):  # the torn line of one that died while it spoke
                     if isinstance(said := json.loads(line), dict):
                         self._heard(said)
-        except Exception:  # whoever watches failed: nobody hears this process any more
+        except Exception as error:  # of whoever watches: nobody hears this process any more
+            self._failure = {"failed": f"{type(error).__name__}: {error}"}
             await self._program.kill()
-            raise
         finally:
             self._till.close()
 
