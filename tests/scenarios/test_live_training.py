@@ -23,6 +23,7 @@ from habilis.demo import reply
 from habilis.testing import ScriptedServer
 
 from .. import nursery
+from ..runners import APART, words
 from ..screens import Screen
 
 ROWS = [{"id": "first", "question": "What is 2+3*4?"}, {"id": "second", "question": "What is 7*8?"}]
@@ -157,10 +158,10 @@ def stuck() -> Iterator[ScriptedServer]:
         over.set()
 
 
-@pytest.mark.parametrize("runner", ["local", pytest.param("process", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runner", ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in APART)])
 def test_it_follows_the_terminal_and_ctrl_c_leaves_it_clean(here: Path, stuck: ScriptedServer, runner: str) -> None:
     server = {"OPENAI_BASE_URL": stuck.base_url, "OPENAI_MODEL": "scripted"}
-    with Training(here, "--runner", runner, **server) as training:
+    with Training(here, *words(runner), **server) as training:
         training.until("planning: asking scripted")
         training.resize(40, 10)
         while not all(cell_len(line) < 40 for line in training.frames[-1]):

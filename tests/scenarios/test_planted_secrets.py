@@ -23,6 +23,8 @@ from habilis.testing import Fault, ScriptedServer, ScriptedService, SeenRequest
 
 from .. import nursery
 from ..planted import forms, leaks, left_behind
+from ..runners import RUNNERS
+from ..runners import words as words_of
 from .conftest import CHILD, ROOT
 from .test_external import API, MCP_SERVER
 
@@ -300,11 +302,11 @@ def test_a_run_that_is_killed_leaves_no_secret_and_goes_on(place: Place, at: int
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runner", ["local", "process"])
+@pytest.mark.parametrize("runner", RUNNERS)
 def test_a_training_run_leaves_no_secret(place: Place, runner: str, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [{"id": f"{number}", "question": f"{QUESTION} Number {number}", "answer": "18"} for number in range(2)]
     (place.home / "tasks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    words = ["evolve", "--dataset", "tasks.jsonl", "--run-name", "one", "--runner", runner, "--debug"]
+    words = ["evolve", "--dataset", "tasks.jsonl", "--run-name", "one", *words_of(runner), "--debug"]
     code = main([*words, *place.settings()])
     out, errors = capfd.readouterr()
     assert code == 0, errors[-3000:]

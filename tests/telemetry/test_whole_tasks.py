@@ -18,6 +18,7 @@ from habilis.curation.ledger.reports import Row
 from habilis.rundir import RunDir, read_jsonl
 
 from ..agents.conftest import Script, Stage, call, calling, tool_source
+from ..runners import RUNNERS
 from .conftest import Collector
 
 QUESTION = "What is 2+3*4?"
@@ -127,7 +128,7 @@ async def test_an_interrupted_task_sends_what_it_was_about(stage: Stage, collect
 
 @pytest.mark.slow
 @pytest.mark.promise
-@pytest.mark.parametrize("runner", ["local", "process"])
+@pytest.mark.parametrize("runner", RUNNERS)
 async def test_the_tasks_of_a_training_belong_to_its_trace_wherever_they_run(
     tmp_path: Path, sandbox_level: str, collector: Collector, runner: str
 ) -> None:
@@ -135,7 +136,7 @@ async def test_the_tasks_of_a_training_belong_to_its_trace_wherever_they_run(
         overrides=[
             f"runs_dir={tmp_path}",
             "models.basic.provider=offline",
-            f"evolution.runner={runner}",
+            *RUNNERS[runner],
             "evolution.batch_size=2",
             *to(collector),
         ]

@@ -18,6 +18,7 @@ from habilis.models.purse import SpendingPurse
 from habilis.testing import Fault, ScriptedServer
 from habilis.training.runners.drawing import DistantPurse, Till
 
+from ..runners import RUNNERS
 from .conftest import World, processes_below
 from .doubles import QUESTIONS
 
@@ -103,14 +104,14 @@ async def test_tasks_in_processes_of_their_own_draw_on_the_same_purse(world: Wor
 
 @pytest.mark.slow
 @pytest.mark.promise
-@pytest.mark.parametrize("runner", ["local", "process"])
+@pytest.mark.parametrize("runner", RUNNERS)
 async def test_when_its_time_is_over_a_run_ends_within_the_time_for_replies_on_their_way(
     world: World, runner: str
 ) -> None:
     world.server.choose = lambda seen: Fault("hang")
     for limit_s in (3.0, 12.0, 48.0, 192.0):  # on a busy machine a process of its own asks nothing within the first
         began = time.monotonic()
-        evolution = world.evolution(f"evolution.max_time_s={limit_s}", f"evolution.runner={runner}")
+        evolution = world.evolution(f"evolution.max_time_s={limit_s}", *RUNNERS[runner])
         name = f"within-{limit_s:g}"
         training = await evolution.run(world.rows("arithmetic", "gcd"), name=name, base=world.home)
         if world.server.requests:

@@ -18,6 +18,7 @@ from habilis.rundir.fetching import fetch
 from habilis.rundir.kept import KeptFolder
 from habilis.rundir.store.postgres import PostgresStore
 
+from ..runners import RUNNERS
 from ..store.conftest import database, server, template
 from ..store.postgres import POSTGRES, PostgresServer
 from .conftest import World
@@ -29,7 +30,7 @@ __all__ = ["database", "server", "template"]
 pytestmark = [*POSTGRES, pytest.mark.sandbox]
 
 
-@pytest.mark.parametrize("more", [[], ["evolution.runner=process"]], ids=["local", "process"])
+@pytest.mark.parametrize("more", RUNNERS.values(), ids=RUNNERS)
 async def test_killed_at_random_moments_a_run_goes_on_from_an_empty_disk(
     world: World, database: str, more: list[str]
 ) -> None:

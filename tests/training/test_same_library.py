@@ -133,6 +133,12 @@ async def test_tasks_in_processes_of_their_own_give_the_very_same_library(world:
 
 @pytest.mark.slow
 @pytest.mark.promise
+async def test_tasks_that_share_several_processes_give_the_very_same_library(world: World) -> None:
+    await shuffled_alike(world, PAIRS, range(80, 84), workers=3)
+
+
+@pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.parametrize(
     "kill",
     [{"kill_at": 25}, {"kill_at": 60}, {"kill_point": [1, "verified"]}],

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from .. import nursery
+from ..runners import RUNNERS, words
 from .conftest import World
 from .doubles import QUESTIONS
 
@@ -39,7 +40,7 @@ class Training:
     def start(self, name: str) -> Any:
         resume = self.world.training(name).exists()
         what = ["--resume"] if resume else ["--dataset", "rows.jsonl"]
-        options = ["--run-name", name, "--json", "--quiet", "--runner", self.runner]
+        options = ["--run-name", name, "--json", "--quiet", *words(self.runner)]
         options += ["--set", "evolution.concurrency=2", "--set", "evolution.batch_size=4"]
         environment = {
             **os.environ,
@@ -113,7 +114,7 @@ async def done(world: World, training: Training, name: str, lost: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moments", [pytest.param(8, marks=pytest.mark.promise(long=True)), 30])
-@pytest.mark.parametrize("runner", ["local", "process"])
+@pytest.mark.parametrize("runner", RUNNERS)
 async def test_signals_at_many_moments_lose_no_reply_and_leave_nothing(world: World, runner: str, moments: int) -> None:
     numbers = [ENDS[moment % len(ENDS)] for moment in range(moments)]
     await swept(world, runner, numbers, random.Random(moments))
@@ -121,6 +122,6 @@ async def test_signals_at_many_moments_lose_no_reply_and_leave_nothing(world: Wo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", ENDS, ids=lambda number: number.name)
-@pytest.mark.parametrize("runner", ["local", "process"])
+@pytest.mark.parametrize("runner", RUNNERS)
 async def test_each_signal_again_and_again(world: World, runner: str, number: signal.Signals) -> None:
     await swept(world, runner, [number] * 15, random.Random(number))

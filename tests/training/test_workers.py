@@ -261,8 +261,16 @@ async def test_who_watches_and_fails_leaves_no_process_behind(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("asked", "concurrency", "processors", "found"),
-    [(None, 8, 8, 1), (None, 31, 8, 1), (None, 32, 8, 2), (None, 64, 2, 2), (None, 64, 8, 4), (None, 64, 1, 1)]
-    + [(3, 1, 1, 3), (1, 64, 8, 1)],
+    [
+        (None, 8, 8, 1),
+        (None, 31, 8, 1),
+        (None, 32, 8, 2),
+        (None, 64, 2, 2),
+        (None, 64, 8, 4),
+        (None, 64, 1, 1),
+        (3, 1, 1, 3),
+        (1, 64, 8, 1),
+    ],
 )
 def test_there_are_as_many_as_are_worth_it(
     monkeypatch: pytest.MonkeyPatch, asked: int | None, concurrency: int, processors: int, found: int

@@ -213,7 +213,7 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--timeout", dest="task_timeout_s", type=seconds_in("--timeout"), metavar="S", help=limit)
     evolve.add_argument("--concurrency", type=count_of, metavar="C", help="tasks that run at once (default 8)")
     evolve.add_argument(
-        "--runner", choices=RUNNERS, help="local: one process for all tasks; process, ray: one for each task"
+        "--runner", choices=RUNNERS, help="local: many tasks in one process; process, ray: a process for each task"
     )
     evolve.add_argument("--ray-address", metavar="A", help="Ray cluster, host:port (default: one on this machine)")
     _budget_options(evolve, "the run")
