@@ -22,9 +22,10 @@ from habilis.curation.ledger.reports import Finished
 from habilis.rundir import RunDir
 from habilis.testing import Fault
 from habilis.testing.faults import SeenRequest
-from habilis.training.runners import Job, workers
+from habilis.training.runners import Job, choosing
+from habilis.training.runners.choosing import workers_of
 from habilis.training.runners.program import Death
-from habilis.training.runners.workers import WorkersRunner, workers_of
+from habilis.training.runners.workers import WorkersRunner
 
 from .conftest import World, processes_below
 from .doubles import QUESTIONS
@@ -275,7 +276,7 @@ async def test_who_watches_and_fails_leaves_no_process_behind(tmp_path: Path) ->
 def test_there_are_as_many_as_are_worth_it(
     monkeypatch: pytest.MonkeyPatch, asked: int | None, concurrency: int, processors: int, found: int
 ) -> None:
-    monkeypatch.setattr(workers, "_processors", lambda: processors)
+    monkeypatch.setattr(choosing, "_processors", lambda: processors)
     assert workers_of(EvolutionSettings(workers=asked, concurrency=concurrency)) == found
 
 

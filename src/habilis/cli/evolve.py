@@ -43,6 +43,7 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     if not args.dataset:
         raise UserError("no data set; for example: habilis evolve --dataset tasks.jsonl --run-name first")
     loaded = load(args)
+    _prepare(loaded.settings, factory)
     rows, about = _rows(args, loaded)
     about["chosen_settings"] = chosen_settings(loaded)
     session = _Session(args, loaded, factory or _evolution(), library=_path(args.library), feed=_path(args.feed))
@@ -65,6 +66,7 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
     if getattr(args, "start", 0) or froze or getattr(args, "feed", None):
         raise UserError("--start, --freeze and --feed belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
+    _prepare(loaded.settings, factory)
     session = _Session(args, loaded, factory or _evolution())
     if not args.quiet:
         session.expect(*_left_of(run, args.again), size)
@@ -141,6 +143,14 @@ class _Session:
 
 def _path(given: str | None) -> Path | None:
     return Path(given) if given else None
+
+
+def _prepare(settings: Settings, factory: Callable[..., Any] | None) -> None:
+    """Have other processes load what they need for tasks, while this one loads what it needs itself."""
+    if factory is None:
+        from habilis.training.runners.choosing import prepare
+
+        prepare(settings)
 
 
 def _evolution() -> Callable[..., Any]:

@@ -15,7 +15,6 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.agents.wiring import Clients
 from habilis.checking import mend_run
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
@@ -51,6 +50,7 @@ from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, check_feed, f
 from habilis.training.steps import Scorer, Steps
 
 if TYPE_CHECKING:
+    from habilis.agents.wiring import Clients
     from habilis.core.ports import EventSink
 
 CURATOR = "curator"

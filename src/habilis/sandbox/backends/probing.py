@@ -137,6 +137,16 @@ async def probe(level: str) -> ProbeResult:
     return _found[level]
 
 
+def findings() -> dict[str, str | None]:
+    """What was found out so far: by level, why it does not hold, None where it does."""
+    return {level: found.problem for level, found in _found.items()}
+
+
+def take_over(found: Mapping[str, str | None]) -> None:
+    """Know what another process of this user found out on this machine."""
+    _found.update({level: ProbeResult(level, problem) for level, problem in found.items()})
+
+
 async def attacked(sandbox: Sandbox) -> str | None:
     """Attack from inside `sandbox`: what was not held, or None.
 

@@ -28,6 +28,7 @@ from habilis.core.starved import end_when_starved
 from habilis.core.usage import Ceiling
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.rundir.store import joined_run
+from habilis.sandbox.backends.probing import take_over
 from habilis.training.runners import worker
 from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
@@ -44,6 +45,7 @@ def main() -> int:
     end_when_starved(1, fd=out.fileno(), last=STARVED)
     told = json.loads(sys.stdin.buffer.readline())
     PROCESS_QUIRKS.take_in(told["learnt"])
+    take_over(told["sandbox"])
     teller = Teller(out)
     try:
         settings = Settings.model_validate(told["settings"])

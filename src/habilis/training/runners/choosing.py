@@ -1,24 +1,25 @@
-"""Which runner the settings ask for."""
+"""Which runner the settings ask for. What runs tasks is loaded where it is asked for."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import importlib
+import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from habilis.core.errors import UserError
-from habilis.training.runners.job import BatchRunner
-from habilis.training.runners.local import LocalRunner
-from habilis.training.runners.process import ProcessRunner
 from habilis.training.runners.program import LocalProgram
-from habilis.training.runners.workers import workers_of, working
 
 if TYPE_CHECKING:
     from habilis.agents.wiring import Clients
-    from habilis.config import Settings
+    from habilis.config import EvolutionSettings, Settings
     from habilis.core.ports import Purse
+    from habilis.training.runners.job import BatchRunner
+
+TASKS_EACH = 16
+"""Tasks at once that are worth a process, where nobody says how many there are to be."""
 
 
 def check_runner(settings: Settings, clients: Clients | None) -> None:
@@ -34,6 +35,18 @@ def check_runner(settings: Settings, clients: Clients | None) -> None:
         check_cluster(settings)
 
 
+def workers_of(settings: EvolutionSettings) -> int:
+    """In how many processes the tasks of a batch run side by side with the runner `local`; 1 is this one."""
+    if settings.workers is not None:
+        return settings.workers
+    return max(1, min(_processors(), settings.concurrency // TASKS_EACH))
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def apart(settings: Settings, clients: Clients | None) -> bool:
     """Whether tasks run in other processes of this machine."""
     evolution = settings.evolution
@@ -41,11 +54,16 @@ def apart(settings: Settings, clients: Clients | None) -> bool:
     return spread or evolution.runner == "process"
 
 
-async def load_ahead(settings: Settings, clients: Clients | None) -> None:
-    """Import what the first task would wait for; where tasks run in other processes of this machine, those begin to."""
+def prepare(settings: Settings, clients: Clients | None = None) -> None:
+    """Where tasks run in other processes of this machine, have those begin to load what they need."""
     if apart(settings, clients):
         LocalProgram.prepare()
-    elif settings.evolution.runner == "local":
+
+
+async def load_ahead(settings: Settings, clients: Clients | None) -> None:
+    """Import what the first task would wait for, wherever it runs."""
+    prepare(settings, clients)
+    if settings.evolution.runner == "local" and not apart(settings, clients):
         await asyncio.to_thread(importlib.import_module, "numpy")
 
 
@@ -58,9 +76,15 @@ async def running(settings: Settings, clients: Clients | None, purse: Purse) -> 
         async with joined(settings.evolution.ray_address) as head:
             yield ClusterRunner(settings, head, purse=purse)
     elif settings.evolution.runner == "process":
+        from habilis.training.runners.process import ProcessRunner
+
         yield ProcessRunner(settings, purse=purse)
     elif apart(settings, clients):
+        from habilis.training.runners.workers import working
+
         async with working(settings, workers_of(settings.evolution), purse) as runner:
             yield runner
     else:
+        from habilis.training.runners.local import LocalRunner
+
         yield LocalRunner(settings, clients=clients, purse=purse)

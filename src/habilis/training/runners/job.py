@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import Field
 
-from habilis.agents.team import Team
-from habilis.agents.wiring import Clients
 from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event
 from habilis.core.place import place_failure
@@ -20,6 +18,8 @@ from habilis.rundir import RunDir, TaskDir, safe_id
 from habilis.synthesis.sharing import BuildFolder
 
 if TYPE_CHECKING:
+    from habilis.agents.team import Team
+    from habilis.agents.wiring import Clients
     from habilis.config import Settings
     from habilis.core.ports import EventSink, Purse
 
@@ -80,6 +80,8 @@ def team_of(
     purse: Purse | None = None,
 ) -> Team:
     """The team that works on `job`; nobody is there to be asked. `purse` is that of the run."""
+    from habilis.agents.team import Team
+
     shared = BuildFolder(Path(job.builds), job.task.id, job.before) if job.builds else None
     library = Path(job.library)
     return Team(

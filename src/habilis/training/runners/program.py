@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import habilis
 from habilis.config import environment
 from habilis.core.masker import MASKER
+from habilis.sandbox.backends.probing import findings
 from habilis.sandbox.processes.attached import attached
 from habilis.training.runners.forks import Streams, forked, prepared
 from habilis.training.runners.tree import kill_tree, memory_bytes
@@ -93,11 +94,11 @@ class LocalProgram:
 
     @classmethod
     async def start(cls, first: Mapping[str, Any], command: Sequence[str] | None = None) -> LocalProgram:
-        """Start the program of a task, or what `command` says, with `first` as its first line. It ends with us, however
-        we end."""
+        """Start the program of a task, or what `command` says. Its first line is `first` with what is known of this
+        machine's sandboxes. It ends with us, however we end."""
         fork = await forked(_environment(), MAX_LINE_BYTES) if command is None else None
         program = cls(*fork) if fork else await cls._started(command or PROGRAM)
-        program.say(first)
+        program.say({**first, "sandbox": findings()})
         return program
 
     @classmethod

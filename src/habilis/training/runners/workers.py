@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,24 +24,10 @@ from habilis.training.runners.program import LocalProgram, TaskProgram
 from habilis.training.runners.speaking import event_of
 
 if TYPE_CHECKING:
-    from habilis.config import EvolutionSettings, Settings
+    from habilis.config import Settings
     from habilis.core.ports import Purse
 
-TASKS_EACH = 16
-"""Tasks at once that are worth a process, where nobody says how many there are to be."""
 Start = Callable[[Mapping[str, Any]], Awaitable[TaskProgram]]
-
-
-def workers_of(settings: EvolutionSettings) -> int:
-    """In how many processes the tasks of a batch run side by side; 1 is this one."""
-    if settings.workers is not None:
-        return settings.workers
-    return max(1, min(_processors(), settings.concurrency // TASKS_EACH))
-
-
-def _processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.asynccontextmanager
