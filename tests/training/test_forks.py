@@ -55,7 +55,7 @@ async def gone(template: Template) -> int:
 
 
 async def test_a_program_hears_says_and_ends_like_any_other(templates: Templates) -> None:
-    program = await LocalProgram.start({"learnt": [], "job": {}})
+    program = await LocalProgram.start({"learnt": [], "settings": {}, "job": {}})
     said = [line async for line in program.lines()]
     death = await program.death()
     assert death.code == 1
@@ -108,7 +108,7 @@ async def test_one_that_dies_while_it_is_asked_costs_no_program(
     with monkeypatch.context() as patch:
         patch.setattr(forks, "MODULE", "habilis.no_such_module")
         for _ in range(forks.MOST_FAILURES + 1):
-            program = await LocalProgram.start({"learnt": [], "job": {}})
+            program = await LocalProgram.start({"learnt": [], "settings": {}, "job": {}})
             assert [line async for line in program.lines()]
             assert (await program.death()).code == 1
     assert templates.get(environment()) is None, "what fails again and again is tried no more"

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from habilis import Evolution
-from habilis.config import EvolutionSettings, load_settings
+from habilis.config import load_settings
 from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event
 from habilis.core.types import Task
@@ -22,8 +22,7 @@ from habilis.curation.ledger.reports import Finished
 from habilis.rundir import RunDir
 from habilis.testing import Fault
 from habilis.testing.faults import SeenRequest
-from habilis.training.runners import Job, choosing
-from habilis.training.runners.choosing import workers_of
+from habilis.training.runners import Job
 from habilis.training.runners.program import Death
 from habilis.training.runners.workers import WorkersRunner
 
@@ -257,29 +256,6 @@ async def test_who_watches_and_fails_leaves_no_process_behind(tmp_path: Path) ->
     await spread.runner.aclose()
 
 
-# --- how many there are
-
-
-@pytest.mark.parametrize(
-    ("asked", "concurrency", "processors", "found"),
-    [
-        (None, 8, 8, 1),
-        (None, 31, 8, 1),
-        (None, 32, 8, 2),
-        (None, 64, 2, 2),
-        (None, 64, 8, 4),
-        (None, 64, 1, 1),
-        (3, 1, 1, 3),
-        (1, 64, 8, 1),
-    ],
-)
-def test_there_are_as_many_as_are_worth_it(
-    monkeypatch: pytest.MonkeyPatch, asked: int | None, concurrency: int, processors: int, found: int
-) -> None:
-    monkeypatch.setattr(choosing, "_processors", lambda: processors)
-    assert workers_of(EvolutionSettings(workers=asked, concurrency=concurrency)) == found
-
-
 async def test_your_own_models_stay_in_this_process(world: World) -> None:
     evolution = Evolution(world.settings("evolution.workers=2"), clients=lambda *asked, **more: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(UserError, match=r"only in this process; set evolution\.workers=1"):
@@ -329,7 +305,7 @@ async def test_a_worker_that_is_killed_loses_no_row(world: World) -> None:
     training = await world.evolution(*options).run(world.rows(*QUESTIONS), name="first", base=world.home)
     assert (training.stopped, len(killed)) == ("failed", 1)
     assert "ended by signal SIGKILL before it had a result" in training.reason
-    assert 3 <= training.left <= 4
+    assert training.left >= 3, "those of the other one finished their step, or more"
     training = await world.evolution(*options).resume(world.runs / "first")
     assert (training.stopped, training.left) == ("done", 0)
     assert world.answers() == world.expected(*QUESTIONS)

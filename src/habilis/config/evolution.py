@@ -27,13 +27,7 @@ class EvolutionSettings(Frozen):
         description="local: many tasks in one process; process: each task in its own process; ray: the same, on the "
         "nodes of a Ray cluster",
     )
-    workers: int | None = Field(
-        None,
-        ge=1,
-        le=1_000,
-        description="processes that share the tasks of a batch (runner local); unset: one for 16 tasks at once, but no "
-        "more than processors",
-    )
+    workers: int = Field(1, ge=1, le=1_000, description="processes that share the tasks of a batch (runner local)")
     ray_address: str | None = Field(
         None, description="Ray cluster, as for ray.init (host:port, auto); unset: a new one on this machine"
     )

@@ -103,7 +103,9 @@ def load(name: str) -> Encoding | None:
         return None
     words = gzip.decompress(table.read_bytes()).split()  # a token in Base64 and its rank, in turn
     ranks = dict(zip(map(binascii.a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
-    return tiktoken.Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens=_SPECIAL[name])
+    made = tiktoken.Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens=_SPECIAL[name])
+    ranks.clear()  # it has made a table of its own, and keeps ours (26 MB) only to list it, which nobody asks for
+    return made
 
 
 # As published with the tables by tiktoken (tiktoken_ext/openai_public.py).

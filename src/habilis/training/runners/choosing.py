@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,9 @@ from habilis.training.runners.program import LocalProgram
 
 if TYPE_CHECKING:
     from habilis.agents.wiring import Clients
-    from habilis.config import EvolutionSettings, Settings
+    from habilis.config import Settings
     from habilis.core.ports import Purse
     from habilis.training.runners.job import BatchRunner
-
-TASKS_EACH = 16
-"""Tasks at once that are worth a process, where nobody says how many there are to be."""
 
 
 def check_runner(settings: Settings, clients: Clients | None) -> None:
@@ -27,7 +23,7 @@ def check_runner(settings: Settings, clients: Clients | None) -> None:
     evolution = settings.evolution
     if clients is not None and evolution.runner != "local":
         raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
-    if clients is not None and (evolution.workers or 1) > 1:
+    if clients is not None and evolution.workers > 1:
         raise UserError("your own chat models work only in this process; set evolution.workers=1")
     if evolution.runner == "ray":
         from habilis.training.runners.cluster import check_cluster
@@ -35,22 +31,10 @@ def check_runner(settings: Settings, clients: Clients | None) -> None:
         check_cluster(settings)
 
 
-def workers_of(settings: EvolutionSettings) -> int:
-    """In how many processes the tasks of a batch run side by side with the runner `local`; 1 is this one."""
-    if settings.workers is not None:
-        return settings.workers
-    return max(1, min(_processors(), settings.concurrency // TASKS_EACH))
-
-
-def _processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def apart(settings: Settings, clients: Clients | None) -> bool:
     """Whether tasks run in other processes of this machine."""
     evolution = settings.evolution
-    spread = evolution.runner == "local" and clients is None and workers_of(evolution) > 1
+    spread = evolution.runner == "local" and clients is None and evolution.workers > 1
     return spread or evolution.runner == "process"
 
 
@@ -64,6 +48,7 @@ async def load_ahead(settings: Settings, clients: Clients | None) -> None:
     """Import what the first task would wait for, wherever it runs."""
     prepare(settings, clients)
     if settings.evolution.runner == "local" and not apart(settings, clients):
+        importlib.import_module("habilis.agents.team")
         await asyncio.to_thread(importlib.import_module, "numpy")
 
 
@@ -82,7 +67,7 @@ async def running(settings: Settings, clients: Clients | None, purse: Purse) -> 
     elif apart(settings, clients):
         from habilis.training.runners.workers import working
 
-        async with working(settings, workers_of(settings.evolution), purse) as runner:
+        async with working(settings, settings.evolution.workers, purse) as runner:
             yield runner
     else:
         from habilis.training.runners.local import LocalRunner
