@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import sys
@@ -46,6 +47,18 @@ hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile(PR
 def pytest_configure(config: pytest.Config) -> None:
     """The quick run tries fewer examples of each property; how many is arbitrary, and the whole run tries them all."""
     hypothesis.settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else PROFILE)
+
+
+def pytest_collection() -> None:
+    """Looking for garbage finds none while thousands of tests are collected."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests live as long as the run: looking through them took half a second each time."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -42,7 +42,6 @@ from habilis.sources.bound import BoundTool, NamedSource
 from habilis.synthesis.writers import CommandWriter
 from habilis.terminal.streams import masked_streams
 from habilis.testing import RecordingSink, ScriptedServer
-from habilis.training.runners.process import _last_words
 from habilis.training.runners.program import Death
 
 from .planted import forms, leaks, left_behind
@@ -194,7 +193,7 @@ def test_what_a_server_says_in_its_error_is_masked_before_it_is_cut() -> None:
 
 
 def test_the_last_words_of_a_process_are_masked_before_they_are_cut() -> None:
-    assert SECRET[:8] not in _last_words(Death(1, f"Traceback\nValueError: {'x' * 275} {SECRET}".encode()))
+    assert SECRET[:8] not in Death(1, f"Traceback\nValueError: {'x' * 275} {SECRET}".encode()).words
 
 
 async def test_a_code_writer_s_reply_and_complaint_are_masked() -> None:

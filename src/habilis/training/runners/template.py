@@ -89,6 +89,7 @@ class Forks:
     def _fork(self, files: Sequence[int]) -> bool:
         """Whether this is the fork."""
         parent = os.getpid()
+        began, begins = os.pipe()
         try:
             number = os.fork()
         except OSError:  # no more processes, or no memory
@@ -97,12 +98,16 @@ class Forks:
         else:
             if number == 0:
                 self._become(parent, files)
+                os.close(began)
+                os.close(begins)
                 return True
             kept = [files[-1]]
             self._told[number] = files[-1]
-        for file in files:
+        for file in (*files, begins):
             if file not in kept:
                 os.close(file)
+        os.read(began, 1)  # it has a session of its own then, or is dead: whoever gets its number can end its group
+        os.close(began)
         self._control.send(str(number).encode("ascii"))
         return False
 
