@@ -14,12 +14,14 @@ from typing import Any
 import hypothesis
 import pytest
 
+from .marks import PROMISE
 from .openfiles import count, open_files
 from .toolshop import in_process_host, layered_shop, other_shop, put_tool, said_models, shop, source_of
 
 __all__ = ["in_process_host", "layered_shop", "other_shop", "put_tool", "said_models", "shop", "source_of"]
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG_TESTS = ROOT / "tests" / "long_tests.txt"
 FOREIGN = ("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OTEL_")
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 SHOWN = ("CI", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
@@ -62,7 +64,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first: otherwise, they are what the last workers are left alone with for minutes."""
+    """Marks the long ones, and sorts the longest first: otherwise, they are what the last workers are left alone with
+    for minutes."""
+    long = {line for line in LONG_TESTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")}
+    for item in items:
+        if item.nodeid.partition("[")[0] in long:
+            for mark in PROMISE:
+                item.add_marker(mark)
     items.sort(key=lambda item: not any(mark.kwargs.get("long") for mark in item.iter_markers("promise")))
 
 

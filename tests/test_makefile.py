@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -110,6 +111,14 @@ def test_continuous_integration_runs_the_tests_the_docs_and_the_promises() -> No
     assert lines[-1].startswith("exec make")
     rules = (ROOT / "Makefile").read_text()
     assert "-m promise" in rules.partition("test-promises:")[2].partition("\n\n")[0]
+
+
+def test_each_long_test_that_is_named_exists() -> None:
+    """A line that names nothing would leave a test that takes long to everybody who runs the quick ones."""
+    lines = (ROOT / "tests" / "long_tests.txt").read_text(encoding="utf-8").splitlines()[1:]
+    assert lines == sorted(set(lines))
+    for path, _, name in (line.partition("::") for line in lines):
+        assert re.search(rf"^(async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), name
 
 
 PROMISES = ("crashes", "kill_and_resume", "faults", "attack_table", "conformance", "conservation")

@@ -133,19 +133,20 @@ def ask() -> Iterator[Ask]:
 def attempts() -> Iterator[Any]:
     """Every attempt at every level, as every user, warm and cold, with what is known to get through as strict expected
     failures. All are tried warm but those whose call has a door; cold, which takes an interpreter each, in the slow run
-    alone. The quick run tries each warm as one user of each back end. What is slow and done as root is tried by
-    continuous integration too."""
+    alone. The quick run tries each warm at one back end, as one user. Continuous integration tries each warm as one
+    user of each back end, and all that is done as root."""
     for level, user, way in itertools.product(BACK_ENDS, ("root", "ordinary"), ("warm", "cold")):
         other_half = level == "zygote" or (level == "bubblewrap") == (user == "root")
-        for attack in ATTACKS:
+        for number, attack in enumerate(ATTACKS):
             if attack.granted and way == "warm":
                 continue  # a call with a door is cold
             if attack.warm and way == "cold":
                 continue  # there is neither server nor neighbour
             rare = other_half or (way == "cold" and not attack.granted)
             rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
-            marks = [pytest.mark.slow] if attack.slow or rare else []
-            marks += [pytest.mark.promise] if marks and user == "root" else []
+            in_turn = (level == "landlock") == bool(number % 2) or attack.granted
+            marks = [pytest.mark.slow] if attack.slow or rare or not in_turn else []
+            marks += [pytest.mark.promise] if marks and (user == "root" or not (attack.slow or rare)) else []
             if reason := attack.reason_to_fail(holding(level), user):
                 marks.append(pytest.mark.xfail(strict=holding(level) not in attack.by_chance, reason=reason))
             yield pytest.param(attack, level, user, way, marks=marks, id=f"{level}-{user}-{way}-{attack.name}")
