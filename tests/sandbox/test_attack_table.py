@@ -132,31 +132,30 @@ def ask() -> Iterator[Ask]:
 
 def attempts() -> Iterator[Any]:
     """Every attempt at every level, as every user, warm and cold, with what is known to get through as strict expected
-    failures. All are tried warm but those whose call has a door; cold, which takes an interpreter each, in the slow run
-    alone. The quick run tries each warm at one back end, as one user. Continuous integration tries each warm as root at
-    every back end and as an ordinary user at one, and cold as root at one back end after the other, or at every one where the call has a door."""
+    failures. All are tried warm but those whose call has a door."""
     for level, user, way in itertools.product(BACK_ENDS, ("root", "ordinary"), ("warm", "cold")):
-        other_half = level == "zygote" or (level == "bubblewrap") == (user == "root")
         for number, attack in enumerate(ATTACKS):
             if attack.granted and way == "warm":
                 continue  # a call with a door is cold
             if attack.warm and way == "cold":
                 continue  # there is neither server nor neighbour
-            rare = other_half or (way == "cold" and not attack.granted)
-            rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
-            in_turn = (level == "landlock") == bool(number % 2) or attack.granted
-            marks = [pytest.mark.slow] if attack.slow or rare or not in_turn else []
-            every = way == "warm" or attack.granted or _turn_of(level, number)
-            promised = not (attack.slow or rare) or (user == "root" and every)
-            marks += [pytest.mark.promise] if marks and promised else []
+            marks = _when(attack, number, level, user, way)
             if reason := attack.reason_to_fail(holding(level), user):
                 marks.append(pytest.mark.xfail(strict=holding(level) not in attack.by_chance, reason=reason))
             yield pytest.param(attack, level, user, way, marks=marks, id=f"{level}-{user}-{way}-{attack.name}")
 
 
-def _turn_of(level: str, number: int) -> bool:
-    """Whether it is this back end's turn with the attempt of this number."""
-    return BACK_ENDS[number % len(BACK_ENDS)] == level
+def _when(attack: Attack, number: int, level: str, user: str, way: str) -> list[pytest.MarkDecorator]:
+    """The quick run makes each attempt at one back end, as one user, warm if it can. Continuous integration makes it
+    warm at each back end; cold, which takes an interpreter, at one after the other, or at each where it has a door."""
+    other_half = level == "zygote" or (level == "bubblewrap") == (user == "root")
+    rare = attack.slow or other_half or (way == "cold" and not attack.granted)
+    rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
+    if not rare and ((level == "landlock") == bool(number % 2) or attack.granted):
+        return []
+    its_turn = way == "warm" or attack.granted or BACK_ENDS[number % len(BACK_ENDS)] == level
+    promised = not rare or (user == "root" and its_turn)
+    return [pytest.mark.slow, pytest.mark.promise] if promised else [pytest.mark.slow]
 
 
 def holding(back_end: str) -> str:
