@@ -187,14 +187,18 @@ def peak(folder: Path, repeats: int) -> list[Figure]:
     return [Figure("16 tasks: peak memory of the process tree (PSS)", "MB", weights)]
 
 
+SHARED = ("--set", "evolution.workers=2")
+
+
 def many(folder: Path, repeats: int) -> list[Figure]:
     """64 tasks at once, tools ready: how much longer than the longest of them they take together."""
     data, options = ready_for_many(folder)
-    runs, loops, bounds, model = [], [], [], Rehearsed()
+    runs, shared, loops, bounds, model = [], [], [], [], Rehearsed()
     train(folder, data, *options, model=model)
     for _ in range(repeats):
         run = train(folder, data, *options, model=model)
         runs.append(run)
+        shared.append(train(folder, data, *options, *SHARED, model=model))
         loops.append(asyncio.run(bare_loops(folder, run.calls // MANY, run.path_s)))
         without = asyncio.run(bare_loops(folder, run.calls // MANY, run.path_s, tool=False))
         bounds.append(1.3 * run.path_s + without)
@@ -206,6 +210,8 @@ def many(folder: Path, repeats: int) -> list[Figure]:
         Figure("… the same", "s", walls, bare, loops),
         Figure("… the same", "s", walls, "1.3 × that chain and as many such loops without the tool call", bounds),
         Figure("… processor time", "s", [r.cpu_s for r in runs]),
+        Figure("… shared by two processes: wall", "s", [r.wall_s for r in shared], "one process", walls),
+        Figure("… processor time", "s", [r.cpu_s for r in shared]),
     ]
 
 
@@ -227,8 +233,11 @@ async def without_a_tool(folder: Path, calls: int, latency_s: float) -> float:
 
 def many_peak(folder: Path, repeats: int) -> list[Figure]:
     data, options = ready_for_many(folder)
-    weight = train(folder, data, *options, watched=True).peak_mb
-    return [Figure("64 tasks at once: peak memory of the process tree (PSS)", "MB", [weight])]
+    one, two = (train(folder, data, *options, *more, watched=True).peak_mb for more in ((), SHARED))
+    return [
+        Figure("64 tasks at once: peak memory of the process tree (PSS)", "MB", [one]),
+        Figure("… shared by two processes", "MB", [two]),
+    ]
 
 
 def ready_for_many(folder: Path) -> tuple[Path, list[str]]:
