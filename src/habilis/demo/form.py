@@ -84,7 +84,9 @@ _WANTED = re.compile(
     r"(?P<wanted>(?!(?:it|them|that|average|mean|median|total|sum|highest|lowest|most|number|top)\b)[a-z][\w-]*"
     r"(?: [\w-]+)?)(?: (?:from|in) (?P<in>[\w./-]+\.[a-z]{2,5}))?"
     r"(?: only|,? please|,? nothing else| (?:is|are) enough)*\)?[.!]*$"
-    r"|,? (?:the |their )?(?P<only>[a-z][\w-]*) only[.!?]*$",
+    r"|,? (?:the |their )?(?P<only>[a-z][\w-]*) only[.!?]*$"
+    r"|[.?!;] ?(?:the |their )?(?P<bare>(?:[a-z][\w-]* )?(?:names?|titles?|numbers?|ids?|codes?|dates?))"
+    r"(?: (?:from|in) (?P<of>[\w./-]+\.[a-z]{2,5}))?(?:,? please)?[.!?]*$",
     re.IGNORECASE,
 )
 """A sentence behind a question that says what of the found rows is to be named."""
@@ -147,8 +149,9 @@ def _one_by_one(remarks: re.Match[str]) -> str:
 def _without_tail(text: str, form: Form) -> tuple[str, Form] | None:
     """A question without a sentence that says what to name, or the order that it has anyway."""
     if (match := _WANTED.search(text)) and not form.wanted and _ASKS.search(text[: match.start()]):
-        told = f" in {match['in']}" if match["in"] else ""
-        wanted = match["wanted"] or match["only"]
+        file = match["in"] or match["of"]
+        told = f" in {file}" if file else ""
+        wanted = match["wanted"] or match["only"] or match["bare"]
         return f"{text[: match.start()].rstrip(' ,.;:')}{told}", replace(form, wanted=wanted)
     if match := _RANKED.search(text):
         before = text[: match.start()]

@@ -311,8 +311,15 @@ class TableHeader:
         own = position % 2 and (word in self._alike or bool(counts or texts))
         return bool(own and _DOING.search("".join(tokens[:position])))
 
+    def is_cell(self, text: str) -> bool:
+        """Whether a text is a whole cell of those that are shown, letter by letter."""
+        return any(text == cell.strip() for row in self.samples for cell in row)
+
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
+        named = word[:1].isupper() and any(map(str.isalnum, tokens[:position])) and self.rows_are not in stems(word)
+        if named or (position > 1 and self.is_cell(word)):
+            return False  # orders for Sales
         if position % 2 == 0 or word.lower() in NEVER or (word.lower() in MASSES and self.money):
             return False
         stem = next(iter(stems(word)), "")

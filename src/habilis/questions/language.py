@@ -151,6 +151,9 @@ _ROOTS = {
     "sown": "sow", "eaten": "eat", "ate": "eat", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold",
     "wrote": "write",
     "written": "write", "drawn": "draw", "absence": "absent", "absences": "absent", "lain": "lie", "laid": "lay",
+    "saw": "see", "seen": "see", "came": "come", "went": "go", "chose": "choose",
+    "chosen": "choose", "drunk": "drink", "drank": "drink", "caught": "catch", 
+    "met": "meet", "arrival": "arrive", "departure": "depart",
     "worn": "wear", "broken": "break", "hidden": "hide", "stolen": "steal", "bred": "breed", "hatched": "hatch",
 }  # fmt: skip
 _DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")

@@ -222,6 +222,9 @@ class _Query(Differences):
             return self._number(*measured)  # the mean of all rows: "frames per hive"
         if measured and measured[0].startswith("mean") and group and self._is_daily(group):
             return self._number(f"{measured[0]} per {group}", measured[1])  # one number, of as many days
+        days = [name for i, name in enumerate(self._header.names) if self._header.kind(i) == "moment"]
+        if measured and group in days and any(f"{group} " in one.partition('"')[0] for one in measured[1]):
+            return None  # "how many in 2020 by the day of purchase": by which that is known
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
     def _is_daily(self, group: str) -> bool:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
-from habilis.questions.language import words
+from habilis.questions.language import number, words
 from habilis.questions.tables.lexicon import FILLERS
 from habilis.questions.tables.orders_asked import OrdersAsked
-from habilis.questions.tables.parts_asked import CALCULATED
+from habilis.questions.tables.parts_asked import CALCULATED, NUMBERED
 from habilis.questions.tables.rows_meant import FREE, UNREAD
 from habilis.questions.world import DemoCall, FilledOperation
 
@@ -65,6 +65,8 @@ _RATIO = re.compile(
     r"(?P<after>.*)",
     re.IGNORECASE,
 )
+
+_SEVERAL = re.compile(rf" ?\b{NUMBERED}(?= #|,? ?$| (?:people|persons|members)\b)", re.IGNORECASE)
 
 
 class RowsAsked(OrdersAsked):
@@ -126,7 +128,9 @@ class RowsAsked(OrdersAsked):
             way = "highest" if end["end"].lower() in _HIGHEST else "lowest"
             if column not in self._header.names or where is None:
                 return None
-            return self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {expression}")
+            many = _how_many(text, end)
+            rank = f"{way} {many if many > 1 else '1 row'} by {expression}"
+            return self._made("cells", column=column, conditions=where, order=rank)
         measure = next((name for name, said in _MEASURES if re.search(said, text, re.IGNORECASE)), "value")
         rest = re.sub("|".join(said for _, said in _MEASURES), " ", text, flags=re.IGNORECASE)
         where = self._rows(_TOOK.sub(" ", rest))
@@ -162,7 +166,7 @@ class RowsAsked(OrdersAsked):
         if where is None or target not in self._header.names:
             return None
         way = "highest" if end["end"].lower() in _HIGHEST else "lowest"
-        return self._groups(f"sum of {self._values(match)}", target, where, f"{way} 1")
+        return self._groups(f"sum of {self._values(match)}", target, where, f"{way} {_how_many(text, end)}")
 
     def _difference(self, match: re.Match[str]) -> str:
         """ "the difference between high and low", where the names say which is larger."""
@@ -194,6 +198,13 @@ class RowsAsked(OrdersAsked):
         return DemoCall(
             EXPRESSION, {"expression": FilledOperation("{0} * 100 / {1}" if percent else "{0} / {1}", calls)}
         )
+
+
+def _how_many(text: str, end: re.Match[str]) -> int:
+    """How many are asked for at one end: three of "the three jobs with the highest total" and "the highest three"."""
+    said = _SEVERAL.search(text[: end.start()]) or _SEVERAL.match(text[end.end() :])
+    found = number(said["n"]) if said else 1
+    return found if isinstance(found, int) else 1
 
 
 def _number_of(place: str) -> str:

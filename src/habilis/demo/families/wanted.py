@@ -35,9 +35,10 @@ def named_by(call: DemoCall, wanted: str, header: TableHeader) -> DemoCall:
     own = {"name": label, "title": label, "id": numbering, "ids": numbering, "number": numbering, "code": numbering}
     said = next((own.get(word) for word in stems(re.sub(r"#\w+#", "", marked))), None)
     column = int(marked[1:-1]) if re.fullmatch(r"#\d+#", marked) else said
-    if column is None and re.fullmatch("names?", wanted) and call.values.get("column") in header.names:
-        column = header.names.index(str(call.values["column"]))
-        column = column if header.kind(column) == "text" else None
+    if re.fullmatch("names?", wanted, re.IGNORECASE) and call.values.get("column") in header.names:
+        shown = header.names.index(str(call.values["column"]))
+        named = header.kind(shown) == "text" and shown != numbering
+        column = shown if named else column  # those of what is asked for, if it has any
     if call.operation.key == "query_cells" and column is not None and call.view == "value":
         return replace(call, values={**call.values, "column": part_of(header, column, wanted.lower())})
     if call.operation.key == "query_top_groups" and column is not None and call.values["group"] == header.names[column]:

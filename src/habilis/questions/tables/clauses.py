@@ -67,6 +67,9 @@ class Clauses:
         self._header = header
         self.dated_by = "*"
         """The column of what a row is, where several have dates and the question tells of no other."""
+        self.years_are_of: str | None = None
+        """The column of the day on which was done what the question says was done; '' where no column has that day, and
+        one of years is of something else. None where the question says no such thing."""
 
     def taken_from(self, text: str) -> tuple[str, list[str]]:
         """The conditions with numbers, dates and times that stand anywhere in `text`, and what is left with a bar for
@@ -234,7 +237,9 @@ class Clauses:
         name = self._header.names[int(column)] if column else self.dated_by
         if re.fullmatch(_YEAR, text):
             years = int(column) if column else self._header.with_word("year")
-            if years is not None and self._header.kind(years) == "number":
+            if column is None and years is not None and self.years_are_of == "":
+                return None  # a record of 1968 was bought in another year
+            if years is not None and self._header.kind(years) == "number" and (column or not self.years_are_of):
                 return self._header.names[years], text
         found = _part(text)
         months = self._header.holding(rf"{_YEAR}-\d\d|(?i:{MONTHS})") if column is None else None

@@ -163,10 +163,6 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
     (r"\b(?:whole|entire) ", ""),
     (
-        r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$",
-        r"different \1",
-    ),
-    (
         r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*((?:\w+ )?\w+) cost(?: me| us)?(?: altogether| together)?"
         r"(?:,? in (?:euros?|eur|dollars|pounds))?$",
         r"total cost of \1",
@@ -190,6 +186,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
+    (r", by (?=(?:the )?[^,]+ (?:column|field)$)", ", going by "),
     (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
     (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
     (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
@@ -226,7 +223,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
     (r"\b(?:of|all) (?:our|my|your|us|them|the) (?!week\b)(?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
     (r"^(?:the )?(?:names?|titles?) of (?:everything|everyone|everybody|all)\b", "which #R#"),
-    (r"\b(?:everything|anything|something)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
+    (r"\b(?:everything|anything|something|somewhere|anywhere)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
 )
 """Wordings of one thing, and the one that is read."""
 

@@ -35,7 +35,9 @@ _STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
 """Rows of which each may be many pieces."""
 _RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
 """Words of columns that hold an amount for some time."""
-_YEARLY = "published|released|built|founded|printed|produced|written|came out"
+YEARLY = (
+    "published|released|built|founded|printed|produced|written|came out|made|recorded|written|born|invented|designed"
+)
 _NO_COUNT = set(
     """year month week day age price cost fee fare salary score grade rating rank temp temperature
     rate""".split()  # noqa: SIM905
@@ -89,7 +91,7 @@ class Measures:
             text = re.sub(rf"#{amount}# (?:sold|ordered|bought)\b", f"#{amount}#", text)
         years = self._header.with_word("year")
         if years is not None:
-            text = re.sub(rf"\b(?:{_YEARLY})(?= (?:after|before|in|since|until|between|from)\b)", f"#{years}#", text)
+            text = re.sub(rf"\b(?:{YEARLY})(?= (?:after|before|in|since|until|between|from)\b)", f"#{years}#", text)
         if self._header.rows_are in ("order", "sale", "purchase", "transaction"):
             text = re.sub(
                 r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text

@@ -15,6 +15,7 @@ from habilis.questions.tables.rewording import Rewording
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _VERB_ROOTS = {*map(root, VERBS)}
 _CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
+_AMOUNT = re.compile(r"(?:(?:on|in) )?(?:how much|what (?:do|did|does|have|has))\b|.*\b(?:total|average|sum)\b", re.I)
 _LONGEST = 6
 """Words of a question that may say a part of one column's name."""
 
@@ -68,6 +69,9 @@ class PartlySaid(Rewording):
         parts, start = [], 1
         while start < len(tokens):
             end, columns = self._said_from(tokens, start)
+            if len(columns) > 1 and self._is_dated(tokens, end) and not _AMOUNT.match(self._text):
+                moments = {one for one in columns if self._header.kind(one) == "moment"}
+                columns = moments if len(moments) == 1 else columns  # "bought in 2021" of a date, a shop and a price
             if columns:
                 parts.append(_Part(start, end, frozenset(columns)))
             start = max(end, start) + 2

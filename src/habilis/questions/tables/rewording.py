@@ -6,38 +6,29 @@ import re
 
 from habilis.questions.language import root, stems, words
 from habilis.questions.nouns import UNITS
+from habilis.questions.tables.days_meant import DaysMeant
 from habilis.questions.tables.doings import VERBS
-from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, SUPERLATIVES, first_column_for
-from habilis.questions.tables.measures import DUE, FLOWS, Measures
+from habilis.questions.tables.lexicon import SUPERLATIVES, first_column_for
+from habilis.questions.tables.measures import DUE, FLOWS
 
-_NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
-_BEGINS = {"loan": "borrow", "invoice": "issu", "parcel": "ship", "shipment": "ship", "ticket": "open", "case": "open"}
-"""What is done at first with what rows are."""
 _DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "made": "make|makes", "eaten": "eat|eats"}
 """What was done with a noun in the name of a column, and how a question may say it."""
-_NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "recent", "popular")
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
-_STARTS = ("start", "started", "since", "joined", "hired", "moved", "began")
-_ENDED = set(
-    """end ends ended until finish finished left stopped closed expires expired returned duration length minutes mins
-    min hours days weeks months years term""".split()  # noqa: SIM905
-)
-"""Words of columns that say until when or for how long."""
 _RATED = {"monthly": "month", "yearly": "year", "annual": "year", "weekly": "week", "daily": "day", "hourly": "hour"}
 _PRICED = re.compile(r"\b(?:costs?|cheap\w*|dear\w*|expensive|spen[dt]|pay|paid|price|bill|charged?)\b", re.I)
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 
 
-class Rewording(Measures):
+class Rewording(DaysMeant):
     """Rewrites a question before and after the marking of its columns."""
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
         for rule in (self._picked, self._units_held, self._in_stock, self._done_often, self._lasting, self._since,
                      self._at_its_rate, self._failed, self._undone, self._visited, self._noun_done,
-                     self._counted_by_name):  # fmt: skip
+                     self._counted_by_name, self._kinds_there_are):  # fmt: skip
             text = rule(text)
         return text
 
@@ -53,24 +44,6 @@ class Rewording(Measures):
     def _marks(self, *kinds: str) -> str:
         """The numbers of the columns of some kinds, as a pattern that fits nothing where there is none."""
         return "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) in kinds) or "(?!)"
-
-    def _own_day(self, phrase: str) -> None:
-        """Takes the date of what a row is for the one that is meant, where nothing else is said to be done."""
-        days = [i for i in range(len(self._header.names)) if self._header.kind(i) == "moment"]
-        days = [i for i in days if not self._header.is_clock(i)]
-        starts = [i for i in days if {"start", "begin", "started"} & {*words(self._header.names[i])}]
-        ends = [i for i in days if {"end", "finish", "ended", "finished"} & {*words(self._header.names[i])}]
-        if len(starts) == len(ends) == 1 and len(days) == 2:
-            self._clauses.dated_by = self._header.names[starts[0]]
-        row = _BEGINS.get(self._header.rows_are, root(self._header.rows_are))
-        own = [i for i in days if row in [root(word) for word in words(self._header.names[i])]]
-        verb = re.search(r"\b(?:did|do|have|has) (?:I|we|they|[A-Z]\w+) ([a-z]+)\b", phrase)
-        done = [i for i in days if verb and root(verb[1]) in [root(word) for word in words(self._header.names[i])]]
-        if len(done) == 1:
-            self._clauses.dated_by = self._header.names[done[0]]
-        said = {word for word in words(phrase) if word in VERBS or word.endswith("ed")} - _NEUTRAL
-        if len(days) > 1 and len(own) == 1 and all(root(word) == row for word in said):
-            self._clauses.dated_by = self._header.names[own[0]]
 
     # what is done
 
@@ -150,20 +123,11 @@ class Rewording(Measures):
         """ "how many birds" of bird_observations.csv with the column that says how many."""
         kind = words(self._file.named.rsplit("/")[-1].rpartition(".")[0])[:-1]
         found = [i for i, name in enumerate(self._header.names) if _PIECES_NAMED & {*words(name)}]
-        if len(kind) != 1 or len(found) != 1 or self._header.kind(found[0]) != "number":
+        rows = len(kind) == 1 and stems(kind[0]) == [self._header.rows_are]  # sales of sales_may.csv
+        if len(kind) != 1 or rows or len(found) != 1 or self._header.kind(found[0]) != "number":
             return text
         said = rf"\b(how many|most|fewest|number of) {re.escape(kind[0])}s?\b(?! {self._header.rows_are})"
         return re.sub(said, rf"\1 #{found[0]}#", text, flags=re.I)
-
-    def _kinds_of_rows(self, text: str) -> str:
-        """ "late shifts" as rows of that kind, "how many shifts" as rows, where rows and their kinds have one name."""
-        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), *_NO_KINDS])
-        kind = rf"(?: (?!(?:{busy})\b)[a-z-]+)?"
-        for column in filter(self._header.is_rows, range(len(self._header.names))):
-            if self._header.kind(column) == "text":
-                said = rf"\b(how many|number of|most|fewest)({kind}) #{column}#"
-                text = re.sub(said, r"\1\2 #R#", text, flags=re.I)
-        return re.sub(rf"\b(most|fewest)({kind}) #R#", r"\1 #R#\2", text, flags=re.I)
 
     def _failed(self, text: str) -> str:
         """ "who failed" as not passed."""
@@ -220,18 +184,6 @@ class Rewording(Measures):
             text = re.sub(rf"{took} on average$", f"has the {end} average #{lasting[0]}#", text)
             text = re.sub(rf"{took}$", f"has the {end} #{lasting[0]}#", text)
         return text
-
-    def _since(self, text: str) -> str:
-        """ "has lived here the longest" as the earliest start, where a column says since when, and none until when or
-        for how long."""
-        column = self._header.with_word(*_STARTS)
-        told = _ENDED & {word for name in self._header.names for word in words(name)}
-        if column is None or told or self._header.kind(column) not in ("moment", "number"):
-            return text
-        end = "earliest" if self._header.kind(column) == "moment" else "lowest"
-        been = r"(?:(?:been|lived|worked|stayed|served|run|running|here|there|around|going|with us|in use) )+"
-        said = rf"\b(?:has|have) {been}(?:for )?(?:the )?longest$"
-        return re.sub(said, f"has the {end} {self._header.names[column]}", text, flags=re.I)
 
     def _at_its_rate(self, text: str) -> str:
         """Without "per month" in a question about money, where the only column of money is a monthly one, and the rows
@@ -325,12 +277,6 @@ class Rewording(Measures):
         said = {"flag": f"not #{paid[0]}#", "moment": f"without #{paid[0]}#"}[self._header.kind(paid[0])]
         return re.sub(rf"\b(?:still )?(?:owes?|owing){what}", said, text, flags=re.I)
 
-    def _of_days(self, text: str) -> str:
-        """ "on rainy days" as the rows that are rainy, where each row is a day."""
-        if self._header.only_day() != 0:
-            return text
-        return re.sub(r"\b(?:on|during) ([a-z]{3,}(?:y|ed|ing|t)) days?\b", r"for \1", text)
-
     def _of_one(self, text: str) -> str:
         """ "red wine" as the rows that are red, "the album Lights" as that cell, where the noun is what a row is."""
         rows = [i for i in range(len(self._header.names)) if self._header.is_rows(i) or i == self._header.label()]
@@ -338,11 +284,6 @@ class Rewording(Measures):
             if self._header.kind(column) == "text":
                 text = re.sub(rf"\b(of (?:the |my |our |all )*)([a-z]+) #{column}#", r"\1\2 #R#", text)
         return text
-
-    def _kind_of(self, text: str) -> str:
-        """ "what kind of claim" with the column of kinds."""
-        column = first_column_for(self._header, "type kind category sort genre species")
-        return text if column is None else re.sub(r"\bwhich kind of (?:#\w+#|\w+)", f"which #{column}#", text)
 
     def _most_of(self, text: str) -> str:
         """ "which country do most of my wines come from" as the one with the most of them."""

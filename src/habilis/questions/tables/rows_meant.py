@@ -214,7 +214,10 @@ class RowsMeant(ColumnsMeant):
             column = re.search(r"#(\d+)# (?:is |= ?)?$", match.string[: match.start()])
             if column and _STATUS & {*words(self._header.names[int(column[1])])}:
                 return match[0]  # "with status paid"
-            return " (paid) " if match[0].lower().startswith("pa") else f" ({match[0]}) " if match[0] in VERBS else " "
+            if match[0].lower().startswith("pa"):
+                return " (paid) "
+            may_be_cell = match[0] in VERBS or match[0].lower() == "cash" or self._header.is_cell(match[0])
+            return f" ({match[0]}) " if may_be_cell and " " not in match[0] else " "
 
         return re.sub(rf"(?<![\w#(])(?:{MONEY})(?![\w#)])", told, text, flags=re.I)
 
