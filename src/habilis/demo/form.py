@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from habilis.questions.language import number
+from habilis.questions.nouns import UNIT
 
 _COUNT = r"([0-9]{1,2}|no|one|two|three|four|five|six)"
 _ROUNDING = (
@@ -16,7 +17,8 @@ _ROUNDING = (
 _ENDINGS: tuple[tuple[str, str], ...] = (
     (
         r"(?:[.?!,;:] ?|\()(?:(?:please )?(?:give|answer|round|write|state)(?: it| the (?:result|answer))?(?: rounded)?"
-        rf"(?: to| with| using)? )?{_COUNT} (?:decimals?|decimal places?)(?:,? please)?\)?",
+        rf"(?: to| with| using)? )?{_COUNT} (?:decimals?|decimal places?)"
+        r"(?: (?:is|are|would be|will be) (?:enough|fine|plenty|ok|okay|good)| will do)?\)?",
         "n",
     ),
     (
@@ -27,6 +29,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (rf"{_ROUNDING},? to (?:a|the) whole number", "0"),
     (r"[.?!;,] ?(?:please )?(?:as )?(?:an? )?whole number(?:,? please)?", "0"),
     (r",? as (?:a whole number|an integer)", "0"),
+    (r"[.?!,;:]? ?\(?(?:please )?(?:(?:give|write|answer)(?: it| me)? )?in euros,? (?:with|and) cents\)?", "2"),
     (rf"{_ROUNDING},? to the nearest tenth", "1"),
     (rf"{_ROUNDING},? to the nearest (?:hundredth|cent)", "2"),
     (r",? in (thousands|millions|billions)", "scale"),
@@ -91,14 +94,19 @@ _WANTED = re.compile(
 )
 """A sentence behind a question that says what of the found rows is to be named."""
 _ASKS = re.compile(r"\b(?:which|what|who|whose|when|where|list|top|name|show|give|(?:need|want) the)\b", re.IGNORECASE)
-_HIGH = r"most|highest|most expensive|largest|biggest|longest|best|greatest|dearest|heaviest"
-_LOW = r"least|lowest|cheapest|smallest|shortest|fewest|lightest"
+_HIGH = (
+    r"most|highest|most expensive|largest|biggest|longest|best(?:[ -]sellers?)?|greatest|dearest|heaviest|oldest"
+    r"|tallest|most popular|winner|top"
+)
+_LOW = r"least|lowest|cheapest|smallest|shortest|fewest|lightest|youngest"
 _RANKED = re.compile(
     r"(?:[,;.?] ?|(?<= )\()(?:(?:(?:list|name|give)(?: (?:me|us|them))*|(?:starting )?with) )?(?:the )?"
     rf"(?:(?P<high>{_HIGH})|(?P<low>{_LOW}))(?: (?:one|first))+\)?[.?!]*$",
     re.IGNORECASE,
 )
 """An order behind a question for the top few, who are named so anyway."""
+_IN_UNIT = re.compile(rf"[?.!] (?:please )?in (?P<unit>{UNIT})(?:,? please)?[.!]*$", re.IGNORECASE)
+"""The unit of an answer as a sentence of its own."""
 _ROWS = re.compile(r" \((?:the )?(?:rows|entries|lines)\)", re.IGNORECASE)
 """Words in brackets that say again what a table is made of."""
 _REMARKS = re.compile(r" ?\(([^();]+;[^()]+)\)[.?!]*$")
@@ -127,7 +135,7 @@ def peel(question: str) -> tuple[str, Form]:
     while peeled:
         peeled = False
         for pattern, kind in _ENDINGS:
-            match = re.search(rf"(?:{pattern})[.?!]*$", text, re.IGNORECASE)
+            match = re.search(rf"(?:{pattern})(?:,? please)?[.?!]*$", text, re.IGNORECASE)
             if match and match.start() > 0:
                 form = _with(form, kind, match)
                 named = match.groupdict().get("file") or match.groupdict().get("as")
@@ -153,6 +161,8 @@ def _without_tail(text: str, form: Form) -> tuple[str, Form] | None:
         told = f" in {file}" if file else ""
         wanted = match["wanted"] or match["only"] or match["bare"]
         return f"{text[: match.start()].rstrip(' ,.;:')}{told}", replace(form, wanted=wanted)
+    if match := _IN_UNIT.search(text):
+        return f"{text[: match.start()]}, in {match['unit']}", form
     if match := _RANKED.search(text):
         before = text[: match.start()]
         if re.search(rf"\b(?:{_HIGH + '|top' if match['high'] else _LOW})\b", before, re.IGNORECASE):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from habilis.demo.asides import to_the_point
 from habilis.demo.families import ALL
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.traces import Traces
@@ -42,10 +43,14 @@ _THE_FILE = re.compile(
     re.IGNORECASE,
 )
 _SAID_THERE = re.compile(
-    r"[.?!;,] ?\(?(?:(?:(?:it|they|this|that|these|those|all)(?: all)?(?:'s|'re)?"
-    r"(?: (?:is|are|says? so|stands?|can be found|comes?|(?:must|should|ought to|will) (?:all )?be))?"
-    r"(?: (?:written|noted|listed|given|all|said))? (?:in|on|from)|see|look in|look at|check|use|using|"
-    r"according to|says|so says|going by|the (?:file|table|list) is(?: in| called)?|you(?:'ll| will| can) find it in)"
+    r"[.?!;,] ?\(?(?:(?:I(?:'m told|'ve been told| think| believe| know| was told|'m sure)(?: that)? )?"
+    r"(?:(?:it|they|she|he|this|that|these|those|all|everything|both|"
+    r"(?:the|my|our|all(?: the)?) (?:[a-z]+ )?(?:numbers?|figures?|data|details?|answers?|information|list|notes?|file"
+    r"|table|results?|records?|times?|dates?|prices?|amounts?|log|spreadsheet))(?: all)?(?:'s|'re)?"
+    r"(?: (?:is|are|was|were|says? so|stands?|can be found|comes?|(?:must|should|ought to|will|would) (?:all )?be))?"
+    r"(?: (?:written|noted|listed|given|all|said|somewhere|there))* (?:in|on|from)|see|look in|look at|check|use|using|"
+    r"according to|says|so says|going by|the (?:file|table|list|log) is(?: in| called)?|"
+    r"you(?:'ll| will| can)(?: \w+)? find (?:it|them|that|this|all of (?:it|them)) in)"
     rf") ({MARK}[0-9]+)\)?[.!]?$",
     re.IGNORECASE,
 )
@@ -53,7 +58,8 @@ _SAID_THERE = re.compile(
 _WRITTEN, _HAS = "(?:text|notes?|letter|report|story|article|poem|e-?mail)", "(?:have|contain|hold|include)"
 _AGAIN = re.compile(
     r"(?:\?|\.|;|,)? (?:and(?: also)?|also),? (?=(?:what|which|how|on which|on"
-    r" what|is|was|calculate|compute|find|count|tell)\b)|[?.;] ",
+    r" what|is|was|calculate|compute|find|count|tell)\b)|[?;] "
+    r"|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bNo)\. ",
     re.I,
 )
 
@@ -97,7 +103,7 @@ class Unclear:
 
 def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
     """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
-    text, form = peel(squeeze(question))
+    text, form = peel(to_the_point(squeeze(question)))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if form.dated and not _dated_so(form.dated, files):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 UNITS = {
     "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
     "kg": "kg kilogram kilograms kilos",
@@ -14,6 +16,8 @@ UNITS = {
     "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
 }  # fmt: skip
 """Units as questions write them, by the word that stands for them here."""
+UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
+"""Any of them, as a pattern."""
 TIMES = (("min", "s", 60), ("h", "min", 60), ("h", "s", 3600), ("kg", "g", 1000), ("km", "m", 1000), ("m", "cm", 100),
          ("cm", "mm", 10))  # fmt: skip
 """Units, and how many smaller ones they are."""

@@ -12,14 +12,13 @@ from collections.abc import Callable
 
 from habilis.questions.header import TableHeader
 from habilis.questions.language import DATE, NUMBER, QUOTED, date, number
-from habilis.questions.nouns import UNITS
+from habilis.questions.nouns import UNIT, UNITS
 from habilis.questions.tables.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS
 
 _C = r"#(?P<c>\d+)#"
-_UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 _N = (
     rf"(?P<sign>[€$£] ?)?(?P<n>{NUMBER}|no|zero|one|two|three|four|five|six|seven|eight|nine|ten)"
-    rf"(?: ?(?P<unit>{_UNIT})(?![^\W_]))?(?![\w.:/-]*\d)"
+    rf"(?: ?(?P<unit>{UNIT})(?![^\W_]))?(?![\w.:/-]*\d)"
 )
 _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|midnight)"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
@@ -301,7 +300,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
     (
         "price between 10 and 20",
         rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{NUMBER}) (?:and|to) (?P<high>{NUMBER})"
-        rf"(?: (?P<unit>{_UNIT}))?(?: #(?P<after>\d+)#)?",
+        rf"(?: (?P<unit>{UNIT}))?(?: #(?P<after>\d+)#)?",
         Clauses._between,
     ),
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from habilis.questions.language import root, stems, words
-from habilis.questions.nouns import UNITS
+from habilis.questions.nouns import UNIT, UNITS
 from habilis.questions.tables.days_meant import DaysMeant
 from habilis.questions.tables.doings import VERBS
 from habilis.questions.tables.lexicon import SUPERLATIVES, first_column_for
@@ -18,7 +18,6 @@ _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
 _RATED = {"monthly": "month", "yearly": "year", "annual": "year", "weekly": "week", "daily": "day", "hourly": "hour"}
 _PRICED = re.compile(r"\b(?:costs?|cheap\w*|dear\w*|expensive|spen[dt]|pay|paid|price|bill|charged?)\b", re.I)
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
-_UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 
 
 class Rewording(DaysMeant):
@@ -162,7 +161,7 @@ class Rewording(DaysMeant):
 
     def _in_its_unit(self, text: str) -> str:
         """`text` without the unit in which its column is counted anyway."""
-        match = re.search(rf",? in (?P<unit>{_UNIT})(?=,|$),?", text)
+        match = re.search(rf",? in (?P<unit>{UNIT})(?=,|$),?", text)
         columns = re.findall(r"#(\d+)#", text)
         unit = self._header.of_unit(match["unit"]) if match else None
         own = unit is not None and (not columns or f"{unit}" in columns)

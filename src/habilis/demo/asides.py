@@ -1,0 +1,57 @@
+"""What a question says besides what it asks: for what, or why, before it comes to the point.
+
+Only what narrows nothing is left out: no number, no name, none of the words that say of which rows something is asked.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ASKING = (
+    r"(?:what|which|who|whose|how|when|where|on (?:how|which|what)|in (?:how|which|what)|by how|at (?:which|what)"
+    r"|for which|is|are|was|were|does|do|did|has|have|can you|could you|please|list|give|tell|show|name|count|find|add|sum)\b"
+)
+_DOING = (
+    r"(?:doing|checking|writing|preparing|planning|updating|putting together|working on|filling in|making|trying to"
+    r"|going (?:over|through)|getting ready|tidying|sorting out|curious|wondering|not sure|looking into|thinking about)"
+)
+_WHY = (
+    rf"(?:(?:I|we)(?:'m| am|'re| are) (?:just |currently |now )?{_DOING}\b"
+    r"|for (?:the|my|our|a|an) [a-z]+(?: [a-z]+)?(?=[,:])|just (?:out of interest|curious|wondering)"
+    r"|(?:I|we) (?:need|have|want|would like|'d like|'ve got) to (?:write|ring|call|plan|prepare|order|tell|report"
+    r"|check|decide|email|thank|update|finish|settle|do)\b"
+    r"|(?:my|our) [a-z]+(?: [a-z]+)? (?:says?|said|thinks?|asked|asks|wants?|would like|needs?|claims?|keeps? asking"
+    r"|told me|is|are|was|were|has|have|wonders?)\b"
+    r"|(?:I|we) (?:coach|teach|run|work|missed|lost|forgot|think|believe|can't|cannot|don't|keep|wonder|always|often)\b"
+    r"|(?:it|that|this)(?:'s| is) for (?:the|my|our|a)\b)"
+)
+_NARROWS = re.compile(
+    r"\d|\b(?:only|just the|not counting|without|except|excluding|other than|ignor\w+|interested|care about|mean|means"
+    r"|meaning|refers?|count as|counts as|called|named|assum\w+|suppos\w+|consider\w*|treat\w*|focus\w*|each|every"
+    r"|if|where|whose|which|who|than|before|after|since|until|between|over|under|above|below|never|always"
+    r"|first|last|next|previous|this|these|those|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|summer|winter|spring)\b|[\"'`@()]",
+    re.IGNORECASE,
+)
+"""Words that may say of which rows something is asked, or what a word is to mean."""
+_NAMED = re.compile(r"(?<=[\w,] )(?!I\b)[A-Z]")
+_SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)(?P<end>[.!:;] |, (?:so |and )?| and (?=I (?:need|want|wonder)\b))"
+                       rf"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
+_NEED = re.compile(r"(?:and )?(?:I|we) (?:need|want|wonder|'d like|would like)(?: to know)?,? "
+                   r"(?=(?:the|how|what|which|who|when|where)\b)", re.IGNORECASE)  # fmt: skip
+
+
+def to_the_point(question: str) -> str:
+    """`question` without a sentence or clause before it that says only why it is asked."""
+    for _ in range(2):
+        match = _SENTENCE.match(question)
+        if match is None:
+            break
+        rest = _NEED.sub("", match["rest"], count=1) if _NEED.match(match["rest"]) else match["rest"]
+        wants = rest is not match["rest"] or re.match(_ASKING, rest, re.IGNORECASE)
+        why = re.sub(r"^(?:I|we)(?:'m|'re|'d|'ve)?\b", "", match["why"].replace("'s", ""), flags=re.IGNORECASE)
+        why = re.sub(r"n't\b", " not", why)
+        if not wants or _NARROWS.search(why) or _NAMED.search(why):
+            break
+        question = rest[:1].upper() + rest[1:]
+    return question
