@@ -9,7 +9,8 @@ import re
 
 _ASKING = (
     r"(?:what|which|who|whose|how|when|where|on (?:how|which|what)|in (?:how|which|what)|by how|at (?:which|what)"
-    r"|for which|is|are|was|were|does|do|did|has|have|can you|could you|please|list|give|tell|show|name|count|find|add|sum)\b"
+    r"|for which|is|are|was|were|does|do|did|has|have|can you|could you|please|list|give|tell|show|name|count"
+    r"|find|add|sum)\b"
 )
 _DOING = (
     r"(?:doing|checking|writing|preparing|planning|updating|putting together|working on|filling in|making|trying to"

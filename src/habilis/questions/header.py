@@ -81,6 +81,7 @@ class TableHeader:
         """Words for the rows, as stems."""
         own = {self.rows_are, self.file_is, *([self.numbered] if self.numbered else [])}
         own |= {"book"} if {"title", "author"} <= {*self.names} else set()
+        own |= {f"{self.rows_are}er", f"{self.rows_are}{self.rows_are[-1:]}er"}  # runners of a run
         return {one for kind in (*KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
 
     @cached_property
@@ -187,6 +188,8 @@ class TableHeader:
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
+        if re.search(rf"(?<![^\W_]){re.escape(unit.lower())}(?![^\W_])", self.names[column].lower()):
+            return True  # km/h
         own = words(self.names[column])
         meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
         if any(unit.lower() in said.split() and {*said.split()} & {*own} for said in UNITS.values()):

@@ -40,7 +40,7 @@ NEVER = set(
 )
 GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?|lines)"
 KINDS = (
-    "order sale transaction purchase payment invoice expense",
+    "order sale transaction purchase payment invoice expense spending",
     "trip ride journey rental",
     "route trip tour",
     "employee staff people person worker colleague",
@@ -118,8 +118,8 @@ MASSES = {"spending", "income", "revenue", "turnover", "expenditure"}
 """Words for the money of all rows together, not for rows."""
 NO_NOUN = {
     "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
-    "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
-    "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
+    "time", "times", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info",
+    "details", "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
 }  # fmt: skip
 MONTHS = set("january february march april may june july august september october november december".split())  # noqa: SIM905
 DONE = {"seen", "read", "bought", "sold", "sown", "eaten", "drunk", "lent", "given", "taken", "made", "heard", "won"}

@@ -23,8 +23,8 @@ from habilis.questions.language import number, stems
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of, in_note, is_among_words
 from habilis.questions.tables.doings import VERBS
-from habilis.questions.tables.lexicon import FILLERS, MONEY
-from habilis.questions.tables.parts_asked import EACH, NUMBERED
+from habilis.questions.tables.lexicon import FILLERS, MONEY, NUMBERED
+from habilis.questions.tables.parts_asked import EACH
 from habilis.questions.tables.ranks_asked import ASKS
 from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
@@ -220,7 +220,7 @@ class _Query(Differences):
         measured = self._measured(said)
         if measured and measured[0].startswith("mean") and found[0]["g"] and self._names_rows(found[0]["g"]):
             return self._number(*measured)  # the mean of all rows: "frames per hive"
-        if measured and measured[0].startswith("mean") and group and self._is_daily(group):
+        if measured and measured[0].startswith(("mean", "median")) and group and self._is_daily(group):
             return self._number(f"{measured[0]} per {group}", measured[1])  # one number, of as many days
         days = [name for i, name in enumerate(self._header.names) if self._header.kind(i) == "moment"]
         if measured and group in days and any(f"{group} " in one.partition('"')[0] for one in measured[1]):

@@ -7,9 +7,9 @@ import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.questions.language import number, words
-from habilis.questions.tables.lexicon import FILLERS
+from habilis.questions.tables.lexicon import FILLERS, NUMBERED
 from habilis.questions.tables.orders_asked import OrdersAsked
-from habilis.questions.tables.parts_asked import CALCULATED, NUMBERED
+from habilis.questions.tables.parts_asked import CALCULATED
 from habilis.questions.tables.rows_meant import FREE, UNREAD
 from habilis.questions.world import DemoCall, FilledOperation
 
@@ -156,7 +156,7 @@ class RowsAsked(OrdersAsked):
         """ "which flat used the most water (apr minus jan)": the groups where a calculation is highest or lowest."""
         text = _DIFFERENCE.sub(self._difference, text)
         match, end = CALCULATED.search(text), _MOST.search(text)
-        if match is None or end is None:
+        if match is None or end is None or match["one"] == match["other"]:
             return None
         target, head = self._target(text[: min(end.start(), match.start())].strip(" ,("))
         said = CALCULATED.sub(" ", f"{head} {text[min(end.start(), match.start()) :]}")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from habilis.questions.header import TableHeader
 from habilis.questions.language import stems
 
+NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 
 FILL = (
@@ -186,6 +187,24 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
+    (r"\b(?:takes?|took|taken|taking) part\b", ""),
+    (r"\b(?:have|has|had|with) an? (?:time|entry|record|row|result)(?=$|[ ,])(?! (?:of|over|under|above|below))", ""),
+    (
+        r"^who (?:are|were|is|was) the ((?:\w+ )?)(?:people|persons?|ones|members) (?:who|that|with)\b",
+        r"which \1people",
+    ),
+    (
+        r"^(?:which|what) are the (?:different )?(\w+) (?:that|which) (?:appear|occur|show up|turn up|are .+)$",
+        r"different \1",
+    ),
+    (r"\b((?:larg|bigg|high|small|low|long|short)est) single (?=\w)", r"\1 "),
+    (
+        r"^(?:leaving(?: out| aside)?|ignoring|excluding|apart from|not counting|except for|besides) "
+        r"(?:(?:the|my|our) )?([\w -]+?)(?: aside| out)?, (?=\w+ )(.+)$",
+        r"\2 excluding \1",
+    ),
+    (r"\b(?:in|during) the week (?=(?:from|between) )", ""),
+    (r"^what (?:did|do|does) (.+?) (?:all )?(?:adds?|comes?|sums?|amounts?)(?: up)? to\b", r"total \1"),
     (r", by (?=(?:the )?[^,]+ (?:column|field)$)", ", going by "),
     (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
     (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
@@ -229,6 +248,11 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
+    (r"\((by (?:the )?#\d+#)\)", r"\1"),
+    (r",? (?:over|across|for|in|of|with) all (?:of )?(?:(?:his|her|their|its|my|our|the|these) )?#R#(?=$|[ ,])", ""),
+    (r",? all (?:(?:the|my|our) )?#R#(?: together| combined)?$", ""),
+    (r",? (?:adding|summing|counting|taking) up (?:all (?:of )?)?(?:(?:the|my|our) )*#\w+#$", ""),
+    (r"\b(?:the )?(?:amount|sum|money)(?: of)? (?=#\d+# (?!#))", ""),
     (r" (?:over|across|for|in) all (?:of )?(?:the )?(?:two|three|four|five|six|\d+) #\d+#(?: together| combined)?", ""),
     (
         r"\b(?:below|under|above|over) (?:their |the |its )?(?:minimum|maximum|limit|target|level) ?"

@@ -134,7 +134,9 @@ class PartlySaid(Rewording):
         """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""
         day = self._header.only_day()
         done = [one for one in words(self._header.names[day]) if one.endswith("ed")] if day is not None else []
-        return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *done) if one}
+        file = [one for one in words(self._file.named.rsplit("/")[-1]) if one.endswith(("er", "ing")) and len(one) > 5]
+        file = [re.sub("er$|ing$", "", one) for one in file]  # printed of printer.log
+        return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *file, *done) if one}
 
     def _named_by(self, said: str) -> set[int]:
         """The columns whose names have all these words, or else other forms of them."""

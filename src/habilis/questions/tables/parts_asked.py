@@ -12,7 +12,6 @@ from habilis.questions.tables.rows_meant import FREE, RowsMeant
 from habilis.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
-NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 EACH = (
     r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|"
@@ -85,7 +84,7 @@ class PartsAsked(RowsMeant):
     def _calculated(self, text: str) -> tuple[str, list[str]] | None:
         """A calculation with two columns in each row, which may stand as what the words before it mean."""
         match = CALCULATED.search(re.sub(r"\b(?:if|when) (?:you|we|I) multiply (#\d+#) by\b", r"\1 times", text))
-        if match is None:
+        if match is None or match["one"] == match["other"]:
             return None
         text = match.string
         rest = re.sub("[()]", " ", f"{text[: match.start()]} {text[match.end() :]}")

@@ -9,8 +9,8 @@ from habilis.questions.language import number, root, stems, words
 from habilis.questions.nouns import PEOPLE
 from habilis.questions.tables.doers import doer_of, is_role
 from habilis.questions.tables.doings import VERBS
-from habilis.questions.tables.lexicon import MONEY, SUPERLATIVES, THINGS
-from habilis.questions.tables.parts_asked import NUMBERED, PART, SAID, PartsAsked
+from habilis.questions.tables.lexicon import MONEY, NUMBERED, SUPERLATIVES, THINGS
+from habilis.questions.tables.parts_asked import PART, SAID, PartsAsked
 from habilis.questions.world import DemoCall
 
 ASKS = (

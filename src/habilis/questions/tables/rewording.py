@@ -15,6 +15,8 @@ _DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "mad
 """What was done with a noun in the name of a column, and how a question may say it."""
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
+_OF_MONEY = {"pay", "pays", "paid", "cost", "costs", "bill", "bills", "charge", "charged", "invoice", "invoiced"}
+"""Verbs that say less of money than the column does that bears their name."""
 _RATED = {"monthly": "month", "yearly": "year", "annual": "year", "weekly": "week", "daily": "day", "hourly": "hour"}
 _PRICED = re.compile(r"\b(?:costs?|cheap\w*|dear\w*|expensive|spen[dt]|pay|paid|price|bill|charged?)\b", re.I)
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
@@ -312,7 +314,10 @@ class Rewording(DaysMeant):
             meant = [i for i in self._header.money if root(verb) in map(root, words(self._header.names[i]))]
             rows = {root(self._header.rows_are), root(self._header.numbered)}
             own = self._header.money if root(verb) in rows and len(self._header.money) == 1 else []
-            if len(meant or own) == 1 and (verb not in VERBS or own):
+            plain = (
+                len(meant) == 1 and root(verb) == root(words(self._header.names[meant[0]])[0]) and verb not in _OF_MONEY
+            )
+            if len(meant or own) == 1 and (verb not in VERBS or own or plain):
                 return re.sub(rf"\b{verb}\b", " ", f"total #{(meant or own)[0]}# {text[asks.end() :]}")
         return text
 
