@@ -16,6 +16,32 @@ _ROUNDING = (
 )
 _ENDINGS: tuple[tuple[str, str], ...] = (
     (
+        r"(?:[.?!;,] ?|(?<= )\()?(?:and )?(?:in )?(?:any order(?: is| will| would)?(?: be)?(?: fine| okay| ok| do)?"
+        r"|no particular order|(?:the |their )?order (?:does not|doesn't|is not|isn't) (?:matter|important))\)?",
+        "only",
+    ),
+    (
+        r"(?:[.?!;,] ?|(?<= )\()(?:and |please )*(?:(?:list|give|name|show)(?: me)? )?(?:each|every)"
+        r"(?: (?:name|one|title|of them|person|word))?(?: should| must)?(?: only| just)?"
+        r"(?: appear| be| listed| named| given)*(?: only| just)? once(?: only)?\)?",
+        "only",
+    ),
+    (
+        r"(?:[.?!,;:] ?|(?<= )\()(?:please )?(?:(?:in )?(?:the |date )?(?:format|form):? |(?:dates? )?(?:as|in|like) )?"
+        r"(yyyy-mm(?:-dd)?|hh:mm:ss)(?: format| form)?\)?",
+        "dated",
+    ),
+    (
+        r"[.?!,;:]? ?\(?(?:please )?(?:write|give|answer|state|show)(?: it| me| the (?:month|date|day|time))? "
+        r"(?:as|in|like)(?: the)?(?: form| format)? (hh:mm:ss)(?: form| format)?\)?",
+        "dated",
+    ),
+    (
+        r"[.?!;] ?(?:please )?(?:write|give|take|copy) (?:it|them) (?:exactly |just )?as (?:in|on) "
+        r"(?:the file|the table|the list|the log|(?P<as>[\w./-]+\.[a-z]{2,5}))",
+        "only",
+    ),
+    (
         r"(?:[.?!,;:] ?|\()(?:(?:please )?(?:give|answer|round|write|state)(?: it| the (?:result|answer))?(?: rounded)?"
         rf"(?: to| with| using)? )?{_COUNT} (?:decimals?|decimal places?)"
         r"(?: (?:is|are|would be|will be) (?:enough|fine|plenty|ok|okay|good)| will do)?\)?",
@@ -88,6 +114,8 @@ _WANTED = re.compile(
     r"(?: [\w-]+)?)(?: (?:from|in) (?P<in>[\w./-]+\.[a-z]{2,5}))?"
     r"(?: only|,? please|,? nothing else| (?:is|are) enough)*\)?[.!]*$"
     r"|,? (?:the |their )?(?P<only>[a-z][\w-]*) only[.!?]*$"
+    r"|[.?!;] ?(?:the |its |their )?(?P<enough>[a-z][\w-]*(?: names?| numbers?)?) (?:is|are|will|would) "
+    r"(?:be )?(?:enough|fine|do|sufficient|okay|plenty)[.!]*$"
     r"|[.?!;] ?(?:the |their )?(?P<bare>(?:[a-z][\w-]* )?(?:names?|titles?|numbers?|ids?|codes?|dates?))"
     r"(?: (?:from|in) (?P<of>[\w./-]+\.[a-z]{2,5}))?(?:,? please)?[.!?]*$",
     re.IGNORECASE,
@@ -159,7 +187,7 @@ def _without_tail(text: str, form: Form) -> tuple[str, Form] | None:
     if (match := _WANTED.search(text)) and not form.wanted and _ASKS.search(text[: match.start()]):
         file = match["in"] or match["of"]
         told = f" in {file}" if file else ""
-        wanted = match["wanted"] or match["only"] or match["bare"]
+        wanted = match["wanted"] or match["only"] or match["enough"] or match["bare"]
         return f"{text[: match.start()].rstrip(' ,.;:')}{told}", replace(form, wanted=wanted)
     if match := _IN_UNIT.search(text):
         return f"{text[: match.start()]}, in {match['unit']}", form

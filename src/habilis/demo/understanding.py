@@ -133,6 +133,8 @@ def all_operations() -> tuple[DemoOperation, ...]:
 def _dated_so(form: str, files: Sequence[SeenFile]) -> bool:
     """Whether dates as the files show them have a form, or are brought into it: months are written yyyy-mm."""
     shown = " ".join(file.begins for file in files)
+    if form == "hh:mm:ss":
+        return bool(re.search(r"\b\d\d:\d\d:\d\d\b", shown)) and not re.search(r"(?<!:)\b\d{1,2}:\d\d\b(?!:)", shown)
     return form == "yyyy-mm" or not re.search(r"\b\d{1,2}[/.-]\d{1,2}[/.-]\d{4}\b|\b\d{1,2}\.? [A-Z][a-z]{2}", shown)
 
 
@@ -188,7 +190,8 @@ def _file_last(phrase: str) -> str:
     in x.csv"."""
     phrase = _SAID_THERE.sub(r" in \1", phrase)
     opening = (
-        r"(?:(?:in|from|for|using|according to|based on|going by|judging by|given|(?:have a )?look(?:ing)? at|read|"
+        r"(?:(?:in|from|for|using|according to|based on|going by|judging by|given|"
+        r"(?:have a )?look(?:ing)? (?:at|in|into|through)|go(?:ing)? through|read|"
         r"take|open|with|of|within|inside|see|check|here is|this is|i have|about|regarding|concerning|on) )?"
         rf"({MARK}[0-9]+)(?: ?[,:.;–—-])?,? (?:and )?(?=\w)"
         r"(?!(?:has|have|is|are|was|were|contains?|holds?|lists|says?)\b)"

@@ -318,6 +318,10 @@ class TableHeader:
         """Whether a text is a whole cell of those that are shown, letter by letter."""
         return any(text == cell.strip() for row in self.samples for cell in row)
 
+    def stands_for_row(self, word: str) -> bool:
+        """Whether a word says one row, not several."""
+        return stems(word) == [word.lower()] and word.lower() in self._alike
+
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
         named = word[:1].isupper() and any(map(str.isalnum, tokens[:position])) and self.rows_are not in stems(word)

@@ -14,7 +14,7 @@ VERBS = set(
     goes belong belongs run ran runs finished finish finishing started start starts began begun registered
     measured mentioned mention mentions contain contains containing eaten eat eats collected received receive
     visited visit need needs needed put produced issued done found seen see saw cook cooked stored store bring
-    brings brought out up off back gave give gives place book books booked play plays played show shows showed
+    brings brought out up off back down away gave give gives place book books booked play plays played show shows showed
     shown handle handles handled hire hired travel travels travelled join joins joined purchase purchased
     purchases own owns wear wears wore worn grow grows grew grown yield yields yielded represented rented lasted
     include includes included including stay stays stayed observed observe spotted spot noticed notice counted

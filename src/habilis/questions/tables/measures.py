@@ -153,6 +153,7 @@ class Measures:
         if {"every", "until", "since"} & {*own} - {*words(self._text)}:
             raise CannotAnswerError(f"{name} may not be what is asked for")
         done = {root(word) for word in own if word in _DONE}
+        done |= {"spend", "pay"} if root("bought") in done else set()
         verb = re.search(r"\b(?:did|do|does|have|has) (?:(?:I|we|they|you) |(?:[A-Z]\w+ ?)+)([a-z]+)\b", self._text)
         if (
             done

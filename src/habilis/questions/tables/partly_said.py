@@ -136,6 +136,9 @@ class PartlySaid(Rewording):
         done = [one for one in words(self._header.names[day]) if one.endswith("ed")] if day is not None else []
         file = [one for one in words(self._file.named.rsplit("/")[-1]) if one.endswith(("er", "ing")) and len(one) > 5]
         file = [re.sub("er$|ing$", "", one) for one in file]  # printed of printer.log
+        stem = words(self._file.named.rsplit("/")[-1])[0]
+        if len(root(word)) > 4 and stem.startswith(root(word)) and stem != root(word) and is_verb_form(word):
+            return True  # printed of printserver.log
         return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *file, *done) if one}
 
     def _named_by(self, said: str) -> set[int]:
@@ -147,6 +150,10 @@ class PartlySaid(Rewording):
             if found := {i for i, name in enumerate(self._header.names) if {*form(said)} <= {*form(name)}}:
                 return found
         return set()
+
+
+def is_verb_form(word: str) -> bool:
+    return re.search(r"(?:ed|ing)$", word, re.I) is not None
 
 
 def _alone(parts: list[_Part]) -> set[int]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from habilis.questions.language import number, root, stems, words
-from habilis.questions.nouns import PEOPLE
+from habilis.questions.nouns import PEOPLE, UNIT
 from habilis.questions.tables.doers import doer_of, is_role
 from habilis.questions.tables.doings import VERBS
 from habilis.questions.tables.lexicon import MONEY, NUMBERED, SUPERLATIVES, THINGS
@@ -33,8 +33,8 @@ _ADJECTIVES = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _RANK = re.compile(
     rf"(?:\b{NUMBERED} )?(?:\b(?:the|our|my|their) )*(?:\b(?P<place>{'|'.join(_PLACES)})[ -])?(?<![#\w])(?<!at )(?:"
     rf"(?P<adjective>{_ADJECTIVES})|(?P<late>{_LATE})|(?P<early>{_EARLY})|(?P<high>{_HIGH}|best)|(?P<low>{_LOW}|worst)"
-    rf")(?![\w#])(?P<often> often| frequent(?:ly)?| common(?:ly)?| popular)?(?: {NUMBERED.replace('<n>', '<m>')}\b)?"
-    r"(?P<single> single)?",
+    rf")(?![\w#])(?P<often> often| frequent(?:ly)?| common(?:ly)?| popular)?"
+    rf"(?: {NUMBERED.replace('<n>', '<m>')}\b(?! (?:{UNIT})\b))?(?P<single> single)?",
     re.I,
 )
 _OF = re.compile(
@@ -294,9 +294,15 @@ class RanksAsked(PartsAsked):
         target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
         one = re.search(r"\b(?:at|with)$|#R#.* (?:that|which|with) (?:had|has|have)?$", end.head) is not None
         alone = one or end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
-        alone = alone or bool(_NO_SUM & {*stems(name)})
+        alone = alone or bool(_NO_SUM & {*stems(name)}) or self._is_one_row(end)
         order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
+
+    def _is_one_row(self, end: _End) -> bool:
+        """Whether one row is at an end, as in "the most expensive visit", and not what several come to."""
+        said = re.search(rf"{re.escape(end.match[0].strip())} (?:[a-z]+ )?([a-z]+)", self._text, re.I)
+        row = re.match(r" (?:[a-z]+ )?#R#", end.tail) and end.rank.endswith(" 1")
+        return bool(row and said and not end.counts and self._header.stands_for_row(said[1]))
 
     def _ordered_by(self, end: _End, by: re.Match[str] | None, tail: str) -> tuple[int | None, str, str]:
         """The column that a rank goes by, its end, and what is left behind it."""
