@@ -18,7 +18,7 @@ _DOING = (
 )
 _WHY = (
     rf"(?:(?:I|we)(?:'m| am|'re| are) (?:just |currently |now )?{_DOING}\b"
-    r"|for (?:the|my|our|a|an) [a-z]+(?: [a-z]+)?(?=[,:])|just (?:out of interest|curious|wondering)"
+    r"|for (?:the|my|our|a|an) [a-z]+(?: [a-z]+)?(?=[,:]| (?:I|we) need\b)|just (?:out of interest|curious|wondering)"
     r"|(?:I|we) (?:need|have|want|would like|'d like|'ve got) to (?:write|ring|call|plan|prepare|order|tell|report"
     r"|check|decide|email|thank|update|finish|settle|do)\b"
     r"|(?:my|our) [a-z]+(?: [a-z]+)? (?:says?|said|thinks?|asked|asks|wants?|would like|needs?|claims?|keeps? asking"
@@ -36,8 +36,9 @@ _NARROWS = re.compile(
 )
 """Words that may say of which rows something is asked, or what a word is to mean."""
 _NAMED = re.compile(r"(?<=[\w,] )(?!I\b)[A-Z]")
-_SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)(?P<end>[.!:;] |, (?:so |and )?| and (?=I (?:need|want|wonder)\b))"
-                       rf"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
+_SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)"
+                       r"(?P<end>[.!:;] |, (?:so |and )?| (?:and )?(?=I (?:need|want|wonder)\b))"
+                       r"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
 _NEED = re.compile(r"(?:and )?(?:I|we) (?:need|want|wonder|'d like|would like)(?: to know)?,? "
                    r"(?=(?:the|how|what|which|who|when|where)\b)", re.IGNORECASE)  # fmt: skip
 

@@ -81,7 +81,6 @@ class TableHeader:
         """Words for the rows, as stems."""
         own = {self.rows_are, self.file_is, *([self.numbered] if self.numbered else [])}
         own |= {"book"} if {"title", "author"} <= {*self.names} else set()
-        own |= {f"{self.rows_are}er", f"{self.rows_are}{self.rows_are[-1:]}er"}  # runners of a run
         return {one for kind in (*KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
 
     @cached_property
@@ -318,9 +317,13 @@ class TableHeader:
         """Whether a text is a whole cell of those that are shown, letter by letter."""
         return any(text == cell.strip() for row in self.samples for cell in row)
 
+    def _is_doer(self, stem: str) -> bool:
+        """Whether a word says who did what a row is: runners of a run."""
+        return self.rows_are != "" and stem in (f"{self.rows_are}er", f"{self.rows_are}{self.rows_are[-1]}er")
+
     def stands_for_row(self, word: str) -> bool:
         """Whether a word says one row, not several."""
-        return stems(word) == [word.lower()] and word.lower() in self._alike
+        return stems(word) == [word.lower()] and (word.lower() in self._alike or self._is_doer(word.lower()))
 
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
@@ -346,7 +349,7 @@ class TableHeader:
         doing = root(self.rows_are) if self.rows_are.endswith("ing") else ""
         if noun and doing and root(stem) in (doing, doing[:-1] if doing[-1] == doing[-2:-1] else doing):
             return True  # a run of running.csv
-        return stem in self._alike or whole or re.fullmatch(GENERIC, word, re.I) is not None
+        return stem in self._alike or whole or self._is_doer(stem) or re.fullmatch(GENERIC, word, re.I) is not None
 
 
 def _in_full(name: str) -> list[tuple[str, ...]]:

@@ -6,6 +6,7 @@ import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.rows_compared import RowsCompared
+from habilis.questions.language import words
 from habilis.questions.tables.clauses import ADJECTIVES
 from habilis.questions.tables.lexicon import MONEY
 from habilis.questions.tables.rows_meant import FREE
@@ -16,6 +17,9 @@ _LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|ch
 _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
 _TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
 _STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of|(?:number|amount) of)\b"
+
+
+_TIMES = {"time", "duration", "s", "sec", "second", "seconds", "min", "mins", "minutes", "h", "hours"}
 
 
 class Differences(RowsCompared):
@@ -36,21 +40,29 @@ class Differences(RowsCompared):
             return None
         how, what = (begins["how"] or ends["how"]).lower(), begins["what"] or ""
         stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
-        single = re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated
+        quick = re.fullmatch("faster|slower", how) is not None
+        single = quick or (re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated)
         measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
-        measure = "value" if single and self._header.label() is not None else measure
+        measure = "value" if quick or (single and self._header.label() is not None) else measure
         column = self._compared_in(f"{what} {ends[0]}", how)
         column = self._money() if column is None and stated and measure == "sum" else column
         if column is None or (single and measure != "value") or (measure == "sum" and not self._adds_up(column)):
             return None
         said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]
+        if shared := re.match(r"(.+?)( (?:in|over|on|at|for) .+)", said[1]) if single else None:
+            said = [f"{said[0]} {shared[2]}", said[1]]
         where = [self._rows(self._without_money(one)) for one in said]
         where = [one and [each for each in one if not FREE.fullmatch(each)] for one in where]
         if any(not one for one in where) or len({len(one) for one in where if one}) > 1:
             return None
         calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
-        order = "{0} - {1}" if re.fullmatch(_MORE, how) else "{1} - {0}"
+        more = bool(re.fullmatch(_MORE, how)) is not (quick and self._is_time(column))
+        order = "{0} - {1}" if more else "{1} - {0}"
         return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
+
+    def _is_time(self, column: int) -> bool:
+        """Whether a column says how long something took."""
+        return bool(_TIMES & {*words(self._header.names[column])})
 
     def _range(self, text: str) -> DemoCall | None:
         """ "the difference between the highest and the lowest salary": what one column spans."""

@@ -240,17 +240,7 @@ class ColumnsMeant(PartlySaid):
         sure = [one[0] for one in found if len(one) == 1]
         sure += [one for one in other if one is not None and self._header.kind(one) == "number"]
         own = next(iter(sure), None)
-        own = money[0] if own is None and len(money) == 1 else own
-        return self._paid_each() if own is None and not money else own
-
-    def _paid_each(self) -> int | None:
-        """The column of what was paid for the one thing that a row is: a price of what was bought."""
-        names = [{*words(name)} for name in self._header.names]
-        prices = [i for i, own in enumerate(names) if {"price", "cost"} & own and self._header.kind(i) == "number"]
-        bought = {"bought", "paid", "purchased", "purchase", "spent"}
-        many = {"quantity", "qty", "units", "pieces", "copies", "number", "count"}
-        alone = len(prices) == 1 and bought & names[prices[0]] and not any(many & own for own in names)
-        return prices[0] if alone else None
+        return money[0] if own is None and len(money) == 1 else own
 
     def _only_number(self) -> int | None:
         found = [one for one in range(len(self._header.names)) if self._header.kind(one) == "number"]

@@ -29,6 +29,9 @@ VERBS = set(
     called call calls phoned achieved achieve achieves watch watches watched direct directs directed manage
     manages managed raise raises raised donate donates donated choose chooses chose chosen pick select selects
     selected turn turns turned stop stops stopped
+    discuss discusses discussed print prints printed practise practised practice practiced hatch hatched laid lay lays
+    caught catch catches climb climbed hike hiked row rowed paint painted knit knitted sew sewed drew drawn draw draws
+    met meet meets swum competed compete
     request requests requested ask asks asked enter enters entered note notes noted bill bills billed collect
     collects collected fetch fetched""".split()  # noqa: SIM905
 )
@@ -70,6 +73,6 @@ def is_state(word: str, before: str, after: str = "") -> bool:
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
     done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(
-        "stored|kept|held|listed|located|based", word
+        "stored|kept|held|listed|located|based|recorded|mentioned|noted|shown|included|entered|named", word
     )
     return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))

@@ -190,7 +190,13 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
     (r"\b(?:takes?|took|taken|taking) part\b", ""),
+    (r"\b(times?|races?|swims?|runs?) over (?=(?:the )?\d[\d.]* ?(?:k?m|miles?|met|kilo))", r"\1 in the "),
     (r"^(?:on average, )(what|how much|how many) (.+)$", r"\1 \2 on average"),
+    (
+        r"^(?:what|how much) (?:do|does|did|have|has) (?:i|we|they) (?:pay|paid|spend|spent) (?:for |on )?"
+        r"(.+?),? on average$",
+        r"average paid for \1",
+    ),
     (r"^(.*\b)(total|average|sum) (?:that )?(i|we|they) (?:have )?(paid|spent) ", r"\1\2 \4 "),
     (r"^which (?:is|was|are|were) (?:the |my |our )(?=(?:\w+ ){0,2}?\w+(?:est|most expensive)\b)", ""),
     (r"\b(?:have|has|had|with) an? (?:time|entry|record|row|result)(?=$|[ ,])(?! (?:of|over|under|above|below))", ""),

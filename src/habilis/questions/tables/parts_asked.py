@@ -44,6 +44,7 @@ _MEASURED = set(
     tally""".split()  # noqa: SIM905
 )
 """What numbers of a row say that is no count of it."""
+_BOUGHT = {"bought", "paid", "purchase", "purchased", "spent"}
 _PER_UNIT = set("hourly daily weekly nightly unit rate average avg balance each per price".split())  # noqa: SIM905
 
 
@@ -224,6 +225,8 @@ class PartsAsked(RowsMeant):
             column = self._money(rest)
         if column is None and measure in ("maximum", "minimum") and (said or "#R#" in rest):
             column, rest = self._money(rest), re.sub(r"\b(?:payments?|sales?)\b", "", rest, flags=re.I)
+        if column is None and measure == "mean" and re.search(r"\b(?:paid|spent)\b", rest, re.I):
+            column = self._money(rest)
         if column is None and measure == "mean" and not re.search(r"#\d+#", rest):
             column = self._only_number()
         if column is None or self._header.kind(column) not in ("number", ""):
@@ -246,6 +249,8 @@ class PartsAsked(RowsMeant):
         if re.search(r"/| per ", self._header.names[column]):
             return False
         units = {word for said in UNITS.values() for word in said.split()} - {"each", "per"}
+        if _BOUGHT & {*name} and not any(_PIECES & {*stems(one)} for one in self._header.names):
+            return True  # the price paid for the one thing that a row is
         return not (_PER_UNIT & {*name} and len([word for word in name if word not in units]) > 1)
 
     def _with(self, measure: str, rest: str) -> tuple[str, list[str]] | None:

@@ -300,7 +300,7 @@ class RanksAsked(PartsAsked):
 
     def _is_one_row(self, end: _End) -> bool:
         """Whether one row is at an end, as in "the most expensive visit", and not what several come to."""
-        said = re.search(rf"{re.escape(end.match[0].strip())} (?:[a-z]+ )?([a-z]+)", self._text, re.I)
+        said = re.search(rf"{re.escape(end.match[0].strip())} (?:single )?([a-z]+)", self._text, re.I)
         row = re.match(r" (?:[a-z]+ )?#R#", end.tail) and end.rank.endswith(" 1")
         return bool(row and said and not end.counts and self._header.stands_for_row(said[1]))
 

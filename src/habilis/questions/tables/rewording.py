@@ -17,6 +17,8 @@ _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
 _OF_MONEY = {"pay", "pays", "paid", "cost", "costs", "bill", "bills", "charge", "charged", "invoice", "invoiced"}
 """Verbs that say less of money than the column does that bears their name."""
+_TIMED = {"best": "fastest time", "worst": "slowest time"}
+_MEASURED_TIME = "average|mean|median|total|fastest|quickest|slowest|longest|shortest"
 _RATED = {"monthly": "month", "yearly": "year", "annual": "year", "weekly": "week", "daily": "day", "hourly": "hour"}
 _PRICED = re.compile(r"\b(?:costs?|cheap\w*|dear\w*|expensive|spen[dt]|pay|paid|price|bill|charged?)\b", re.I)
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
@@ -180,6 +182,12 @@ class Rewording(DaysMeant):
         lasting = [i for i, name in enumerate(self._header.names) if units & {*words(name)}]
         if len(lasting) != 1 or self._header.kind(lasting[0]) != "number":
             return text
+        clock = any(
+            self._header.is_clock(i) for i in range(len(self._header.names)) if self._header.kind(i) == "moment"
+        )
+        if not clock and self._header.with_word("time") is None:
+            text = re.sub(r"\b(best|worst) time\b", lambda found: _TIMED[found[1].lower()], text, flags=re.I)
+            text = re.sub(rf"\b({_MEASURED_TIME}) ((?:[a-z]+ )?)times?\b", rf"\1 \2#{lasting[0]}#", text, flags=re.I)
         for said, end in (("longest", "highest"), ("shortest|least time|quickest", "lowest")):
             took = rf"\b(?:takes?|took|lasts?|lasted|stayed) (?:the )?(?:{said})"
             text = re.sub(rf"{took} on average$", f"has the {end} average #{lasting[0]}#", text)

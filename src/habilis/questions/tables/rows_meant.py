@@ -32,6 +32,11 @@ UNREAD = re.compile(
 
 FREE = re.compile(r'\* says "(?:\(\w+\)[, ]*)+"')
 """A condition that holds where none of its words is a cell."""
+_SIZED = (
+    r"(?:(?:^|(?<=[ |,]))(?:of |in |for |at |from )?(?:the |an? )?|\bin the )(?P<n>\d+(?:\.\d+)?)[ -]?"
+    r"(?P<unit>km|kilometres?|m|metres?|meters?|kg|kilos?|g|grams?|l|lit(?:re|er)s?|cm|inch(?:es)?|miles?)"
+    r"(?=$|[ ,|])(?! (?:or|and|to|less|more|than|long|high|away|from|before|after)\b)"
+)
 _STATUS = {"status", "state", "stage", "progress"}
 
 
@@ -55,6 +60,7 @@ class RowsMeant(ColumnsMeant):
                 text = text.replace(domain[0], "|")
         if re.search(r"\b(?:start|begin|end)(?:s|ing)? with\b", text, re.I):
             return None
+        text = self._measured_so(text, found)
         for quoted in re.findall(r'"[^"]*"', text):
             found.append(f"* equals {quoted}")
             text = text.replace(quoted, "|")
@@ -74,6 +80,22 @@ class RowsMeant(ColumnsMeant):
             return None
         said = re.sub(r",? ?\b(?:from|to)\b(?! ?,)", ",", said).strip(" ,")
         return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
+
+    def _measured_so(self, text: str, found: list[str]) -> str:
+        """`text` without what tells a row by a measure of it: "the 50 m freestyle", "the 10 km", "the 100 free"."""
+
+        def told(match: re.Match[str]) -> str:
+            column = self._header.of_unit(match["unit"]) if match["unit"] else None
+            number = column is not None and self._header.kind(column) == "number"
+            if number and column is not None:
+                found.append(f'{self._header.names[column]} equals "{match["n"]}"')
+            elif match["unit"]:
+                found.append(f'* equals "{match["n"]} {match["unit"]}"')
+            else:
+                return match[0]
+            return "| "
+
+        return re.sub(_SIZED, told, text, flags=re.I)
 
     def _numbered(self, text: str, found: list[str]) -> str:
         """`text` without the number of a row: "order 1007", where no year can be meant."""
