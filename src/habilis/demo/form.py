@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from dataclasses import dataclass, replace
 from typing import Any
 
-from habilis.questions.language import number
+from habilis.questions.language import date, number
 from habilis.questions.nouns import UNIT
 
 _COUNT = r"([0-9]{1,2}|no|one|two|three|four|five|six)"
@@ -34,6 +35,12 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (
         r"[.?!,;:]? ?\(?(?:please )?(?:write|give|answer|state|show)(?: it| me| the (?:month|date|day|time))? "
         r"(?:as|in|like)(?: the)?(?: form| format)? (hh:mm:ss)(?: form| format)?\)?",
+        "dated",
+    ),
+    (
+        r"(?:[.?!;,] ?|(?<= )\()(?:and |please )*(?:(?:I'd like|I want|I need|write|give|show|state)(?: me)?"
+        r"(?: it| the (?:date|day))? )?(?:to be )?(?:written |formatted )?(?:like|as in|in the form) "
+        r"([0-9]{1,2} [A-Z][a-z]{2,8} [0-9]{4}|(?:1[3-9]|2[0-9]|3[01])/[0-9]{2}/[0-9]{4})\)?",
         "dated",
     ),
     (
@@ -135,6 +142,9 @@ _RANKED = re.compile(
 """An order behind a question for the top few, who are named so anyway."""
 _IN_UNIT = re.compile(rf"[?.!] (?:please )?in (?P<unit>{UNIT})(?:,? please)?[.!]*$", re.IGNORECASE)
 """The unit of an answer as a sentence of its own."""
+_SAMPLES = {"d month yyyy": r"[0-9]{1,2} [A-Z][a-z]+ [0-9]{4}", "dd/mm/yyyy": r"[0-9]{2}/[0-9]{2}/[0-9]{4}"}
+_LIKE = {"d month yyyy": "%d %B %Y", "dd/mm/yyyy": "%d/%m/%Y"}
+"""Forms of dates that a question shows by an example."""
 _ROWS = re.compile(r" \((?:the )?(?:rows|entries|lines)\)", re.IGNORECASE)
 """Words in brackets that say again what a table is made of."""
 _REMARKS = re.compile(r" ?\(([^();]+;[^()]+)\)[.?!]*$")
@@ -202,7 +212,8 @@ def _with(form: Form, kind: str, match: re.Match[str]) -> Form:
     if kind == "letters":
         return replace(form, letters=True)
     if kind == "dated":
-        return replace(form, dated=match[1].lower())
+        like = next((one for one, sample in _SAMPLES.items() if re.fullmatch(sample, match[1])), match[1].lower())
+        return replace(form, dated=like)
     if kind == "n":
         count = 0 if match[1].lower() == "no" else number(match[1])
         return replace(form, decimals=int(count or 0))
@@ -222,7 +233,19 @@ def written(value: Any, form: Form = Form()) -> str:
         return ", ".join(written(item, form) for item in value) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {written(item, form)}" for key, item in value.items()) or "none"
-    return "none" if value is None else str(value)
+    return "none" if value is None else _dated(str(value), form.dated)
+
+
+def _dated(text: str, form: str) -> str:
+    """`text` in a form of dates, where it is a date of which day and month can be told."""
+    day = date(text) if form in ("yyyy-mm-dd", *_LIKE) else None
+    return (
+        text
+        if day is None
+        else f"{datetime.date.fromisoformat(day):{_LIKE.get(form, '%Y-%m-%d')}}".removeprefix(
+            "0" if form == "d month yyyy" else ""
+        )
+    )
 
 
 def _letters(text: str) -> str:

@@ -135,6 +135,8 @@ def _dated_so(form: str, files: Sequence[SeenFile]) -> bool:
     shown = " ".join(file.begins for file in files)
     if form == "hh:mm:ss":
         return bool(re.search(r"\b\d\d:\d\d:\d\d\b", shown)) and not re.search(r"(?<!:)\b\d{1,2}:\d\d\b(?!:)", shown)
+    if form == "yyyy-mm-dd":
+        return not re.search(r"\b\d{1,2}[/-]\d{1,2}[/-]\d{4}\b", shown)
     return form == "yyyy-mm" or not re.search(r"\b\d{1,2}[/.-]\d{1,2}[/.-]\d{4}\b|\b\d{1,2}\.? [A-Z][a-z]{2}", shown)
 
 
