@@ -52,7 +52,8 @@ _MOST = re.compile(
     rf"\b(?:by )?(?:the )?(?P<end>{'|'.join(_HIGHEST)}|fewest|least|shortest|lowest|smallest)\b", re.IGNORECASE
 )
 _DIFFERENCE = re.compile(
-    r"\b(?:has |is |was |had )?(?:the )?difference between (?:the )?#(?P<a>\d+)# and (?:the )?#(?P<b>\d+)#",
+    r"\b(?:has |is |was |had )?(?:the )?(?:difference|gap|spread|range|swing) between "
+    r"(?:the )?#(?P<a>\d+)# and (?:the )?#(?P<b>\d+)#",
     re.IGNORECASE,
 )
 _KEPT = {"in", "on", "at", "of", "from", "to", "by", "for", "with", "and", "or", "not"}

@@ -15,12 +15,11 @@ from habilis.questions.tables.lexicon import (
     FUNCTION_WORDS,
     NUMBERED,
     PLACES,
-    REWRITTEN,
-    SINCE_MARKED,
     THINGS,
     first_column_for,
 )
 from habilis.questions.tables.partly_said import PartlySaid, roots
+from habilis.questions.tables.wordings import REWRITTEN, SINCE_MARKED
 from habilis.questions.world import CannotAnswerError
 
 _TO_DO = (

@@ -23,6 +23,16 @@ _DONE_IN = re.compile(
     r"\b([a-z]+(?:ed|ght|ld|en|nt)) (?:in|during|since|before|after|until|from) (?:the year )?\d{4}\b"
 )
 """What somebody did, and what was done in a year."""
+_ARRIVES, _LEAVES = (
+    "arrival arrive arrives from start checkin begin",
+    "departure depart departs until to end checkout leaves",
+)
+_PER_NIGHT = {"per", "rate", "price", "cost"}
+_STAYS = (
+    r"how many nights (?:is|are|was|were|did|does|do|has|have|will) (?:the )?(?P<who>.+?) "
+    r"(?:be )?(?:staying|stays?|stayed|booked|booking|here|spend|spent|book)(?: for)?(?P<all> altogether| in total)?"
+)
+"""Words for when a row begins and ends, and a question for how long somebody stays."""
 _MAKERS = {"title", "author", "artist", "band", "director", "publisher", "designer", "composer", "model", "maker"}
 """Columns of things that have a year of their own, whenever something is done with them."""
 
@@ -61,6 +71,21 @@ class DaysMeant(KindsMeant):
         been = r"(?:(?:been|lived|worked|stayed|served|run|running|here|there|around|going|with us|in use) )+"
         said = rf"\b(?:has|have) {been}(?:for )?(?:the )?longest$"
         return re.sub(said, f"has the {end} {self._header.names[column]}", text, flags=re.I)
+
+    def _nights(self, text: str) -> str:
+        """ "how many nights is A staying" as the days from when a row begins to when it ends."""
+        names = [{*words(name)} for name in self._header.names]
+        days = [i for i in range(len(names)) if self._header.kind(i) == "moment" and not self._header.is_clock(i)]
+        ends = [[i for i in days if names[i] & {*said.split()}] for said in (_ARRIVES, _LEAVES)]
+        numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and not names[i] & _PER_NIGHT]
+        if any(len(one) != 1 for one in ends) or any({"nights", "night"} & names[i] for i in numbers):
+            return text
+        first, last = (self._header.names[one[0]] for one in ends)
+        match = re.fullmatch(_STAYS, text, re.I)
+        if match is None:
+            return text
+        measure = " in total" if match["all"] else ""
+        return f"how many days did {match['who']} take{measure} from {first} to {last}"
 
     def _of_days(self, text: str) -> str:
         """ "on rainy days" as the rows that are rainy, where each row is a day."""

@@ -15,6 +15,7 @@ _DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "mad
 """What was done with a noun in the name of a column, and how a question may say it."""
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
+_LOW_OR_HIGH = "lowest|highest|minimum|maximum|min|max|low|high"
 _OF_MONEY = {"pay", "pays", "paid", "cost", "costs", "bill", "bills", "charge", "charged", "invoice", "invoiced"}
 """Verbs that say less of money than the column does that bears their name."""
 _TIMED = {"best": "fastest time", "worst": "slowest time"}
@@ -29,7 +30,8 @@ class Rewording(DaysMeant):
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
-        for rule in (self._picked, self._units_held, self._in_stock, self._done_often, self._lasting, self._since,
+        for rule in (self._joined_verbs, self._both_ends, self._nights, self._picked,
+                     self._units_held, self._in_stock, self._done_often, self._lasting, self._since,
                      self._at_its_rate, self._failed, self._undone, self._visited, self._noun_done,
                      self._counted_by_name, self._kinds_there_are):  # fmt: skip
             text = rule(text)
@@ -43,6 +45,25 @@ class Rewording(DaysMeant):
                      self._end_of_one):  # fmt: skip
             text = rule(text)
         return text
+
+    def _joined_verbs(self, text: str) -> str:
+        """ "picked up" in one word, where a column has it so: pickup time."""
+        for word in {word for name in self._header.names for word in words(name)}:
+            if found := re.fullmatch(r"([a-z]{3,})(up|off|out|in|down|back)", word):
+                verb = rf"{found[1]}(?:{found[1][-1]}?(?:ed|ing)|s)?"
+                text = re.sub(rf"\b(?:being )?{verb} {found[2]}\b", word, text, flags=re.I)
+        return text
+
+    def _both_ends(self, text: str) -> str:
+        """ "between the lowest and the highest temperature" with what both are ends of said twice."""
+        said = rf"\b(?P<one>{_LOW_OR_HIGH}) and (?:the )?(?P<other>{_LOW_OR_HIGH}) (?P<what>[a-z]+)"
+        match = re.search(said, text, re.I)
+        names = [{*stems(name)} for name in self._header.names]
+        ends = [[i for i, own in enumerate(names) if {match[way].lower(), *stems(match["what"])} <= own]
+                for way in ("one", "other")] if match else []  # fmt: skip
+        if match is None or any(len(one) != 1 for one in ends) or ends[0] == ends[1]:
+            return text
+        return text.replace(match[0], f"{match['one']} {match['what']} and {match['other']} {match['what']}")
 
     def _marks(self, *kinds: str) -> str:
         """The numbers of the columns of some kinds, as a pattern that fits nothing where there is none."""

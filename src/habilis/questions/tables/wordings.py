@@ -1,0 +1,247 @@
+"""Many wordings of one thing, and the one of them that the readers of a question know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from habilis.questions.tables.lexicon import MONTHS
+
+
+def _with_year(match: re.Match[str]) -> str:
+    """ "between 10 February and 20 April 2024" with the year, or month and year, for both."""
+    way, first, joined, day, month, year = match.groups()
+    first = first if " " in first else f"{first} {month}"
+    return f"{way} {first} {year} {joined} {day} {month} {year}"
+
+
+REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"\b(?:is|are|was|were|has|have|had|do|does|did|could|would)n['’]t\b", "not"),
+    (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
+    (r"(?<=\w)['’]s\b", ""),
+    (r"(?<=s)['’](?= )", ""),
+    (r"^how much (?:did|do) all (?:(?:of|the|my|our) )*(\w+) cost.*$", r"total cost of \1"),
+    (r"\b(?:takes?|took|taken|taking) place\b", "happen"),
+    (r"\babout (?=(?:an? |the )?[A-Za-z])", "for "),
+    (r"\bsquare (?:metres?|meters?)", "sqm"),
+    (r"^(?:what|how much) (?:does|do|did) (?:an? |one |the )?(.+?) cost on average$", r"average cost of \1"),
+    (r"\b(?:what|which) (?:kind|type|sort|category) of (?=\w)", "which kind of "),
+    (r"\bmore than once$", "more than one #R#"),
+    (r"^of (?:all )?(?:the |our |my )?(.+?), ((?:which|who) .+)$", r"\2 of the \1"),
+    (
+        r"^add up (?:the )?(.+?) (?:for each|per|by) (\w+)[.;] which \2 (?:has|have|had|comes? to) the "
+        r"(most|least|highest|lowest)$",
+        r"which \2 has the \3 \1",
+    ),
+    (
+        r",? ?(?:\b(?:when|if) (?:you|we|i) (?:add|sum) (?:them|it|these|all)(?: all)?(?: up| together)?"
+        r"|\b(?:all )?(?:added|summed)(?: up| together)?|\b(?:taken|put) together)(?=$|[,?)])",
+        " altogether",
+    ),
+    (
+        r"^(how many (?:different|distinct|unique) .+?) (?:are|is|were|was) (?:used|listed|named|mentioned|shown"
+        r"|given|in use|there)$",
+        r"\1",
+    ),
+    (r"\bsingle (?=(?:largest|biggest|highest|smallest|lowest|longest|shortest|best|most)\b)", ""),
+    (r"\b(?:only|exactly|just) (?=(?:one|two|three|four|five|six|\d+)\b)", ""),
+    (
+        r"^(?:which|what) ([a-z]+s) (?:are (?:listed|there|included|in the (?:file|list|table))|do (?:i|we) have)$",
+        r"\1",
+    ),
+    (r"(?<=\w) when (?:i|we|it|they|he|she|the weather) (?:was |were |is )?(?=\w)", ", "),
+    (r"(?<=\w) when (?=\w+ing\b)", " for "),
+    (r"\bin total\b|\boverall$", "altogether"),
+    (r"^how many times\b", "how often"),
+    (r"\bc[ao]mes? up\b", "came-up"),
+    (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
+    (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
+    (r"\b(?:in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
+    (r"\b(?:whole|entire) ", ""),
+    (
+        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*((?:\w+ )?\w+) cost(?: me| us)?(?: altogether| together)?"
+        r"(?:,? in (?:euros?|eur|dollars|pounds))?$",
+        r"total cost of \1",
+    ),
+    (
+        r"^(?:(?:with|in|at|on|for|by|of) )?((?:which|what) .+?) (?:is|was) (?:my |the |our )?(average|total|median) "
+        r"(.+?) (?:the )?"
+        r"(highest|lowest)$",
+        r"\1 has the \4 \2 \3",
+    ),
+    (r"(?<![\"\w])((?:spring|summer|autumn|fall|winter) (?:of )?(?:19|20)\d\d)\b", r'"\1"'),
+    (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
+    (r"\b(?:still )?(?:have|has|need|needs|left) to (?:be )?(?:pay|paid)\b", "owes"),
+    (r"\b(?:so far|as yet|up to now|to date|at all|in the first place|of ours|right now|at the moment)\b", ""),
+    (r"\b(?:in all|all together|all in all|in the end|taken together)(?=$|[,?])", "altogether"),
+    (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the morning\b", r"\1 am"),
+    (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the (?:afternoon|evening)\b", r"\1 pm"),
+    (r"\b([1-9]|1[0-2]):(\d\d) am\b", r"\1:\2"),
+    (rf"\b(between|from) (\d{{1,2}}(?: (?:{MONTHS}))?) (and|to|until) (\d{{1,2}}) ({MONTHS}),? (\d{{4}})", _with_year),
+    (rf"\b(between|from) ({MONTHS}) (and|to|until) ({MONTHS}),? (\d{{4}})", r"\1 \2 \5 \3 \4 \5"),
+    (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
+    (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
+    (r",? i mean,? .*$", ""),
+    (r"\b(?:takes?|took|taken|taking) part\b", ""),
+    (r"\b(times?|races?|swims?|runs?) over (?=(?:the )?\d[\d.]* ?(?:k?m|miles?|met|kilo))", r"\1 in the "),
+    (r"^(?:on average, )(what|how much|how many) (.+)$", r"\1 \2 on average"),
+    (
+        r"^(?:what|how much) (?:do|does|did|have|has) (?:i|we|they) (?:pay|paid|spend|spent) (?:for |on )?"
+        r"(.+?),? on average$",
+        r"average paid for \1",
+    ),
+    (r"^(.*\b)(total|average|sum) (?:that )?(i|we|they) (?:have )?(paid|spent) ", r"\1\2 \4 "),
+    (r"^which (?:is|was|are|were) (?:the |my |our )(?=(?:\w+ ){0,2}?\w+(?:est|most expensive)\b)", ""),
+    (r"\b(?:have|has|had|with) an? (?:time|entry|record|row|result)(?=$|[ ,])(?! (?:of|over|under|above|below))", ""),
+    (
+        r"^who (?:are|were|is|was) the ((?:\w+ )?)(?:people|persons?|ones|members) (?:who|that|with)\b",
+        r"which \1people",
+    ),
+    (
+        r"^(?:which|what) are the (?:different )?(\w+) (?:that|which) (?:appear|occur|show up|turn up|are .+)$",
+        r"different \1",
+    ),
+    (r"\b((?:larg|bigg|high|small|low|long|short)est) single (?=\w)", r"\1 "),
+    (
+        r"^(?:leaving(?: out| aside)?|ignoring|excluding|apart from|not counting|except for|besides) "
+        r"(?:(?:the|my|our) )?([\w -]+?)(?: aside| out)?, (?=\w+ )(.+)$",
+        r"\2 excluding \1",
+    ),
+    (r"\b(?:in|during) the week (?=(?:from|between) )", ""),
+    (r"^what (?:did|do|does) (.+?) (?:all )?(?:adds?|comes?|sums?|amounts?)(?: up)? to\b", r"total \1"),
+    (r", by (?=(?:the )?[^,]+ (?:column|field)$)", ", going by "),
+    (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
+    (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
+    (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
+    (
+        r"^(?:adding up|counting|taking|considering|looking at|among) (?:only |just )(?:the )?(.+?),? "
+        r"((?:how (?:many|much)|what|which|who)\b.+)$",
+        r"\2 for \1",
+    ),
+    (
+        r"^what (?:have|has|did|do) (i|we|they|he|she|[A-Z]\w+) (spend|spent|pay|paid|earn|earned)\b(?=[^(]*$)",
+        r"how much did \1 \2",
+    ),
+    (r"^whose (\w+) (?:is|was) (?:the )?((?:high|low|larg|small|bigg|long|short)est)$", r"who has the \2 \1"),
+    (
+        r"^how much (?:money )?(?:is|was) (?:still )?(?:outstanding|unpaid|owed)(?=.* (?:not|unpaid|open)\b)(.*?),? "
+        r"(?:adding|summing|counting) (?:up )?(?:all )?(?:the )?(?=\w)",
+        r"total amount\1 of the ",
+    ),
+    (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
+    (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
+    (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
+    (r"^(?:to|at) which (\w+) (.*?)\b ?(?:end|arrive|finish)(?:s|d|ed)?\b", r"which to \1 \2"),
+    (
+        r",? (?:in|on|of|from) (?:the|this|that|my|our) (?:table|list|file|data|sheet|spreadsheet|whole year|ledger)$",
+        "",
+    ),
+    (r"\b(has|have|had|is|was) the (high|low|larg|small|great|bigg|long|short)e?r\b", r"\1 the \2est"),
+    (r"^who (?:is|was|are|were) the (?=\w+ (?:of|for) )", "which "),
+    (r"\b(?:and|but) (?=(?:not|without|no|with|is|are|was|were|have|has|had|whose)\b)", ", "),
+    (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
+    (r"\bexceed(?:s|ed)?\b", "over"),
+    (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
+    (r"^(?:on|in|at|for|to|from|by) (?=how (?:many|much) )", ""),
+    (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
+    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?!week\b)(?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
+    (r"^(?:the )?(?:names?|titles?) of (?:everything|everyone|everybody|all)\b", "which #R#"),
+    (r"\b(?:everything|anything|something|somewhere|anywhere)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
+)
+"""Wordings of one thing, and the one that is read."""
+
+_BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
+SINCE_MARKED = (
+    (r"\((by (?:the )?#\d+#)\)", r"\1"),
+    (r",? (?:over|across|for|in|of|with) all (?:of )?(?:(?:his|her|their|its|my|our|the|these) )?#R#(?=$|[ ,])", ""),
+    (r",? all (?:(?:the|my|our) )?#R#(?: together| combined)?$", ""),
+    (r",? (?:adding|summing|counting|taking) up (?:all (?:of )?)?(?:(?:the|my|our) )*#\w+#$", ""),
+    (r"\b(?:the )?amount(?: of)? (?=#\d+# (?!#))", ""),
+    (r" (?:over|across|for|in) all (?:of )?(?:the )?(?:two|three|four|five|six|\d+) #\d+#(?: together| combined)?", ""),
+    (
+        r"\b(?:below|under|above|over) (?:their |the |its )?(?:minimum|maximum|limit|target|level) ?"
+        r"\((#\d+# (?:is )?(?:less|more|lower|higher|fewer|below|above|under|over)(?: than)? #\d+#)\)",
+        r"\1",
+    ),
+    (r"(#\d+#) ?\((?:the )?(?:sum|total) of (?:the )?\1\)", r"\1"),
+    (r" (?:over|across) the (?:two|three|four|five|six|\d+) #\d+#(?=$|[ ,])", ""),
+    (r"(#\d+#) #R#(?= (?:than|minus|plus|times)\b)|(?<=than the )(#\d+#) #R#|(?<=minus )(#\d+#) #R#", r"\1\2\3"),
+    (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
+    (r"^(#\d+#) #R# (?=(?:on|at|in|for|of)\b)", r"\1 "),
+    (r"\bwithout (?:a single|any) (?=#\d+#)", "without "),
+    (
+        r"\b(more|less|fewer|higher|lower) than (\d[\d.]*) in (?:both )?(#\d+#) and (?:in )?(#\d+#)",
+        r"with \3 \1 than \2 and \4 \1 than \2",
+    ),
+    (r"\b(highest|largest|biggest|lowest|smallest) (#\d+#) (?:total|sum)\b", r"\1 total \2"),
+    (r",? (?:going|judging) by (?:the )?(?=#\d+#)", ", "),
+    (
+        r"^what (?:do|did|does|have|has) (?:(?:all|the|my|our|these) )*(?:#R# )?(#\d+#)(?: us| me)?"
+        r"(?: together| altogether)$",
+        r"total \1",
+    ),
+    (
+        r"^how many (?:pieces|units|copies|#\d+#) (?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+) "
+        r"(?:are|is|were|was|do we have|have we got) (?:there )?(#\d+#)$",
+        r"how many \2 of \1",
+    ),
+    (r"(#\d+#) (?:marks?|grades?|scores?|levels?|charges?|charged|readings?)(?![\w#])", r"\1"),
+    (r"\b(?:mark|grade|score|result|charge|level)s? (?:in|for|of|at) (?:the )?(?=#\d+#)", ""),
+    (
+        r"\bwhat (?:(?:mark|grade|score|result) )?(?:did|does) ([^#]+) (?:get|have|score) (?:in|for) (?:the )?(#\d+#)$",
+        r"\2 of \1",
+    ),
+    (r"\b(?:do |does |did )?not have (?:an?|any|the|their|his|her) (#\d+#)", r"without \1"),
+    (r"^(#\d+#) (difference|gap) between ", r"\2 in \1 between "),
+    (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
+    (r"(?:#R# )?(?:length|duration)(?: of (?:an? |the )?(?:#R#|[a-z]+))? in (#\d+#)", r"\1"),
+    (r"\b(than|over|under) an? (?=#\d+#)", r"\1 1 "),
+    (r"^what (?:does|do|did) (?:an? |the |my )?([^#]+) (#\d+#)$", r"\2 of \1"),
+    (r"^((?:which|what) #\d+#|who) (#\d+#) the (most|least|fewest)$", r"\1 has the \3 \2"),
+    (
+        r"^(how (?:much|many) #\d+#) (?:was|were|is|are|(?:has|have) been) (?:used|consumed|needed|produced)\b",
+        r"\1 was",
+    ),
+    (r"\bnon-(?=#)", "not "),
+    (r"\bbetween (?:the )?(#\d+#) ([\w-]+) and (?:the )?\1 (?=[\w-]+)", r"between \2 and "),
+    (r"^how much (?:more|higher|larger) (?:is|was|were|are) (?:the )?(#\d+#) than (?:the )?(?=#\d+#)", r"\1 minus "),
+    (r"^how much (?:less|lower|smaller) (?:is|was|were|are) (?:the )?(#\d+#) than (?:the )?(#\d+#)", r"\2 minus \1"),
+    (r"\b(?:most|highest|largest|biggest|longest|best|greatest) (#\d+#)(.*?) on average\b", r"highest average \1\2"),
+    (r"\b(?:fewest|least|lowest|smallest|shortest|worst) (#\d+#)(.*?) on average\b", r"lowest average \1\2"),
+    (r"^how (?:much|many|long|far|high) (?!.* than )(.*?),? on average\b", r"average \1"),
+    (r" (?:with|across|over|from|for|of) (?:all )?(?:our |the |my )?#R# (?:together|combined|altogether)$", ""),
+    (
+        r"\b(?:where|with|whose|and) (#\d+#) (?:is|was|are|were|equals?|equal to|=) "
+        r"(?!(?:not|no|after|before|above|below|over|under|at|in|on|between|more|less|missing|blank|empty)\b)(?=[^\W\d_])",
+        r", \1= ",
+    ),
+    (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
+    (
+        r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "
+        r"(?:(?:is|are|was|were|still|been|left|yet) )*"
+        r"(blank|empty|missing)\b",
+        r"\1 \2",
+    ),
+    (
+        r"\b(?:have|has|is|are|was|were)? ?(?:fallen |dropped |gone )?(less|fewer|more) (#\d+#) than "
+        r"(?:the |their |its )?"
+        r"(?=#\d+#)",
+        r"\2 \1 than ",
+    ),
+    (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
+    (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
+    (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
+    (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
+    (r"(#\d+#) (?:is |was |were |are )?positive\b", r"\1 above 0"),
+    (r"(#\d+#)[ -](?:trained|qualified|certified)\b", r"\1"),
+    (r"(#\d+#) (?:nothing|zero)\b", r"without \1"),
+    (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
+    (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
+    (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
+    (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
+    (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
+    (r"^how (?:much|high|big|large|long) (?:is|was|are|were) (?:the )?(#\d+#) of ", r"\1 of "),
+    (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),
+    (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
+)
+"""The same, where columns and rows are marked."""
