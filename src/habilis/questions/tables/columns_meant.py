@@ -203,7 +203,7 @@ class ColumnsMeant(PartlySaid):
         people = self._header.is_people and self._header.label() is not None
         who = self._header.label() if people else self._who()
         said = rf"(?<![#\w])(?:persons?{'|people|everybody|everyone' if people else ''})(?![\w#])"
-        some = rf"^(which|what) ((?:{NUMBERED} )?)(?:people|persons?|members)(?![\w#])"
+        some = rf"^(which|what) ((?:{NUMBERED} )?)(?:people|persons?|members|children|kids)(?![\w#])"
         text = text if who is None else re.sub(some, rf"\1 \2#{who}#", text, flags=re.I)
         return text if who is None else re.sub(said, f"#{who}#", text, flags=re.I)
 

@@ -68,7 +68,8 @@ class DaysMeant(KindsMeant):
         if column is None or told or self._header.kind(column) not in ("moment", "number"):
             return text
         end = "earliest" if self._header.kind(column) == "moment" else "lowest"
-        been = r"(?:(?:been|lived|worked|stayed|served|run|running|here|there|around|going|with us|in use) )+"
+        done = "been|lived|worked|stayed|served|run|running|here|there|around|going|with us|for us|for me|in use"
+        been = rf"(?:(?:{done}) )+"
         said = rf"\b(?:has|have) {been}(?:for )?(?:the )?longest$"
         return re.sub(said, f"has the {end} {self._header.names[column]}", text, flags=re.I)
 

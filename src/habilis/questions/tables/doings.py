@@ -32,6 +32,7 @@ VERBS = set(
     discuss discusses discussed print prints printed practise practised practice practiced hatch hatched laid lay lays
     caught catch catches hiked paint painted knit knitted sew sewed drew drawn
     met meet meets swum competed compete
+    want wants wanted
     request requests requested ask asks asked enter enters entered note notes noted bill bills billed collect
     collects collected fetch fetched""".split()  # noqa: SIM905
 )

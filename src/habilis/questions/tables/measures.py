@@ -49,6 +49,9 @@ FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|g
 """Verbs of money that goes from one to another."""
 _DONE = {"sold", "bought", "used", "eaten", "returned", "received", "sent", "made", "lost", "found", "sown", "read"}
 _PIECES_SOLD = {"ticket", "quantity", "qty", "piece", "unit", "copy", "sold", "seat", "pack"}
+_RATED_BY = {"price", "rate", "cost", "wage", "fee", "fare", "pay"}
+_DEAREST = "(?:the )?(?:most expensive|dearest)|(?:earns?|earned|costs?|pays?|paid|gets?|charges?) the most"
+_CHEAPEST = "(?:the )?(?:cheapest|least expensive)|(?:earns?|earned|costs?|pays?|paid|gets?|charges?) the least"
 _OF_ONE = {"price", "fee", "fare"}
 _SAME_DEAL = {"sell", "purchas", "order"}
 _HEADS = {
@@ -97,6 +100,32 @@ class Measures:
                 r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text
             )
         return text
+
+    def _at_rate_of(self, text: str) -> str:
+        """ "cheapest per litre", "earns the most per hour" with the column of what that costs or brings for one."""
+        for unit in re.findall(r"\b(?:per|an?) ([a-z]+)\b", text):
+            rates = [i for i, name in enumerate(self._header.names) if _RATED_BY & {*stems(name)}
+                     and root(unit) in map(root, words(name)) and self._header.kind(i) == "number"]  # fmt: skip
+            if len(rates) != 1:
+                continue
+            name = self._header.names[rates[0]]
+            for said, end in ((_DEAREST, "highest"), (_CHEAPEST, "lowest")):
+                text = re.sub(rf"\b(?:{said}) (?:per|an?) {unit}\b", f"the {end} {name}", text, flags=re.I)
+        return re.sub(
+            r"\b(?:is|was|costs?|earns?|earned|pays?|paid|gets?) the (?=(?:highest|lowest)\b)", "has the ", text
+        )
+
+    def _paid_most(self, text: str) -> str:
+        """ "has paid us the most" as the most money of what is paid, where a column says whether it is."""
+        flags = "|".join(f"{i}" for i, name in enumerate(self._header.names) if self._header.kind(i) == "flag"
+                         and root("paid") in map(root, words(name))) or "(?!)"  # fmt: skip
+        match = re.search(
+            rf"\b(?:(?:has|have) )?#(?P<c>{flags})# (?:us |me )?the (?P<end>most|least)(?: money)?$", text
+        )
+        if match is None or len(self._header.money) != 1:
+            return text
+        end = "highest" if match["end"] == "most" else "lowest"
+        return f"{text[: match.start()]}has the {end} total #{self._header.money[0]}# and is #{match['c']}#"
 
     def _plain(self, text: str) -> str:
         text = re.sub(r"#(\d+)#", lambda match: self._header.names[int(match[1])], text)

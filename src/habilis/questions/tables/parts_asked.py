@@ -36,7 +36,7 @@ _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
 _KINDS = ("type", "kind", "category", "sort", "species", "genre")
 """Columns whose cells say what a row is: a wedding among jobs."""
-_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit"}
+_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit", "hand"}
 _MEASURED = set(
     """age year fee price cost amount paid salary income wage score mark grade point rating rank percent rate weight
     height length distance km mile hour minute day week month temperature time duration total revenue value balance

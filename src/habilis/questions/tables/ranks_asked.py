@@ -49,6 +49,8 @@ _BY = re.compile(
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
 PRICES = {"price", "cost"}
 _NO_SUM = {"wage", "salary", "rating", "age", "temperature", "altitude", "height", "speed"}
+_FULL_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w.'-]+)+"
+_REPEATED = {"per", "rate", "weekly", "monthly", "daily", "yearly", "annual"}
 _OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
            "happened", "listed", "shows", "show"}  # fmt: skip
 
@@ -144,6 +146,10 @@ class RanksAsked(PartsAsked):
             name = self._header.names[int(verb["c"])]
             if words(name)[-1] == "by" or ({*stems(name)} & PEOPLE and self._header.kind(int(verb["c"])) == "text"):
                 return name, rest[verb.end() :]
+            if re.match(r"who\b", self._text, re.I) and self._header.holding(_FULL_NAME) != self._header.label():
+                people = all(re.fullmatch(_FULL_NAME, row[int(verb["c"])]) for row in self._header.samples)
+                if people and self._header.kind(int(verb["c"])) == "text":
+                    return name, rest[verb.end() :]  # "who covered for A" of a column "Cover"
             column = doer_of(self._header, words(name)[0])
             return (self._whose("who") if column is None else self._header.names[column]), rest
         column = doer_of(self._header, verb["verb"]) if verb and verb["verb"] else None
@@ -365,8 +371,8 @@ class RanksAsked(PartsAsked):
             names = "minutes duration" if lasting else names
             column = self._header.with_word(*stems(names))
             others = [one for one in self._header.money if one != column]
-            if column is not None and {"per", "rate"} & {*words(self._header.names[column])}:
-                return None, ""  # nights of "rate per night"
+            if column is not None and _REPEATED & {*words(self._header.names[column])}:
+                return None, ""  # nights of "rate per night", hours a week
             if column is not None and {*stems(names)} & PRICES and others:
                 return None, ""  # of one piece, or of all
             if column is not None:

@@ -30,7 +30,7 @@ class Rewording(DaysMeant):
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
-        for rule in (self._joined_verbs, self._both_ends, self._nights, self._picked,
+        for rule in (self._joined_verbs, self._both_ends, self._nights, self._at_rate_of, self._picked,
                      self._units_held, self._in_stock, self._done_often, self._lasting, self._since,
                      self._at_its_rate, self._failed, self._undone, self._visited, self._noun_done,
                      self._counted_by_name, self._kinds_there_are):  # fmt: skip
@@ -39,8 +39,9 @@ class Rewording(DaysMeant):
 
     def _after_marking(self, text: str) -> str:
         """`text`, whose columns are marked, in the words that the readers know."""
-        for rule in (self._aside, self._too_late, self._flowing, self._kinds_of_rows, self._counted_people,
-                     self._in_its_unit, self._below_minimum, self._about, self._flagged, self._per_piece,
+        for rule in (self._paid_most, self._aside, self._too_late, self._flowing, self._kinds_of_rows,
+                     self._counted_people, self._in_its_unit, self._below_minimum, self._about, self._flagged,
+                     self._per_piece,
                      self._owed, self._of_days, self._of_one, self._kind_of, self._most_of, self._moneyed,
                      self._end_of_one):  # fmt: skip
             text = rule(text)

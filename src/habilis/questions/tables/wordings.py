@@ -83,6 +83,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
     (r"\b(?:takes?|took|taken|taking) part\b", ""),
+    (r"\bdays off\b", "days"),
     (r"\b(times?|races?|swims?|runs?) over (?=(?:the )?\d[\d.]* ?(?:k?m|miles?|met|kilo))", r"\1 in the "),
     (r"^(?:on average, )(what|how much|how many) (.+)$", r"\1 \2 on average"),
     (
@@ -152,6 +153,19 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
+    (
+        r"^which (#\d+#) (?:do|did|have|has) (?:we|i|they|you) (?:[a-z]+ )?(?:the )?(most|fewest|least) (#\w+#)"
+        r"(?: (?:from|of|in|at|with|for|by|to))?$",
+        r"which \1 has the \2 \3",
+    ),
+    (
+        r"^what (?:did|do|does) (?:(?:the|all|my|our) )*(#\d+#) ((?:for|of|in) .+) \1(?: altogether| together)?$",
+        r"total \1 \2",
+    ),
+    (
+        r"^what (?:did|do|will) (?:(?:the|all|my|our) )*(#R# [^#]+?) (#\d+#)(?: us| me)? (?:altogether|together)$",
+        r"total \2 of \1",
+    ),
     (r"\((by (?:the )?#\d+#)\)", r"\1"),
     (r",? (?:over|across|for|in|of|with) all (?:of )?(?:(?:his|her|their|its|my|our|the|these) )?#R#(?=$|[ ,])", ""),
     (r",? all (?:(?:the|my|our) )?#R#(?: together| combined)?$", ""),
