@@ -319,7 +319,8 @@ class TableHeader:
 
     def _is_doer(self, stem: str) -> bool:
         """Whether a word says who did what a row is: runners of a run."""
-        return self.rows_are != "" and stem in (f"{self.rows_are}er", f"{self.rows_are}{self.rows_are[-1]}er")
+        done = self.rows_are.removesuffix("ing") or self.rows_are
+        return done != "" and stem in (f"{done}er", f"{done}{done[-1]}er")
 
     def stands_for_row(self, word: str) -> bool:
         """Whether a word says one row, not several."""

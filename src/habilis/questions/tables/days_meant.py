@@ -27,6 +27,7 @@ _ARRIVES, _LEAVES = (
     "arrival arrive arrives from start checkin begin",
     "departure depart departs until to end checkout leaves",
 )
+_OFTEN = {"weekly", "monthly", "daily", "yearly", "per"}
 _PER_NIGHT = {"per", "rate", "price", "cost"}
 _STAYS = (
     r"how many nights (?:is|are|was|were|did|does|do|has|have|will) (?:the )?(?P<who>.+?) "
@@ -64,7 +65,8 @@ class DaysMeant(KindsMeant):
         """ "has lived here the longest" as the earliest start, where a column says since when, and none until when or
         for how long."""
         column = self._header.with_word(*_STARTS)
-        told = _ENDED & {word for name in self._header.names for word in words(name)}
+        own = [words(name) for name in self._header.names]
+        told = _ENDED & {word for name in own if not _OFTEN & {*name} for word in name}
         if column is None or told or self._header.kind(column) not in ("moment", "number"):
             return text
         end = "earliest" if self._header.kind(column) == "moment" else "lowest"

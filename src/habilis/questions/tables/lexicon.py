@@ -95,7 +95,7 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
         ("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest"), ("seconds time", "highest"),
     ),
     "winner": (("finish", "lowest"), ("points", "highest")),
-    "won": (("finish", "lowest"), ("points", "highest")),
+    "won": (("finish", "lowest"), ("points", "highest"), ("seconds", "lowest")),
     "heaviest": (("weight", "highest"),),
     "lightest": (("weight", "lowest"),),
     "tallest": (("height", "highest"),),

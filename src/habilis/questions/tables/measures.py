@@ -120,7 +120,7 @@ class Measures:
         flags = "|".join(f"{i}" for i, name in enumerate(self._header.names) if self._header.kind(i) == "flag"
                          and root("paid") in map(root, words(name))) or "(?!)"  # fmt: skip
         match = re.search(
-            rf"\b(?:(?:has|have) )?#(?P<c>{flags})# (?:us |me )?the (?P<end>most|least)(?: money)?$", text
+            rf"\b(?:(?:has|have) )?#(?P<c>{flags})# (?:us |me )?the (?P<end>most|least)(?: money)? *$", text
         )
         if match is None or len(self._header.money) != 1:
             return text

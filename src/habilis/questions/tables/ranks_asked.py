@@ -146,7 +146,7 @@ class RanksAsked(PartsAsked):
             name = self._header.names[int(verb["c"])]
             if words(name)[-1] == "by" or ({*stems(name)} & PEOPLE and self._header.kind(int(verb["c"])) == "text"):
                 return name, rest[verb.end() :]
-            if re.match(r"who\b", self._text, re.I) and self._header.holding(_FULL_NAME) != self._header.label():
+            if re.match(r"who\b", self._text, re.I):
                 people = all(re.fullmatch(_FULL_NAME, row[int(verb["c"])]) for row in self._header.samples)
                 if people and self._header.kind(int(verb["c"])) == "text":
                     return name, rest[verb.end() :]  # "who covered for A" of a column "Cover"

@@ -148,7 +148,7 @@ class RowsMeant(ColumnsMeant):
         runs, before, said = [""], "", re.findall(rf"{QUOTED}|[^\s]+", text)
         for at, word in enumerate(said):
             bare, after = word.lower().strip(".'"), " ".join(said[at + 1 : at + 2])
-            if bare in FILLERS and word != "A":  # route A
+            if bare in FILLERS and not may_be_name(word):
                 runs += [""]
             else:
                 free = self._is_own_verb(bare) or (self._may_be_dropped(bare) and not is_state(bare, before, after))
@@ -250,8 +250,15 @@ def _contradicts(conditions: list[str]) -> bool:
     return len({*equal}) < len(equal)
 
 
+def may_be_name(word: str) -> bool:
+    """Whether a word that says nothing more is written as a name: route A, orders for IT."""
+    return word.isupper() and word != "I"
+
+
 def _parted(words_beside: list[str]) -> tuple[list[str], list[str]]:
     """Words beside a column, without and with those next to it that may be one of its cells."""
     ends = FILLERS | VERBS | {"and", "but", "from", "to"}
-    count = next((i for i, one in enumerate(words_beside) if one.lower() in ends and one != "A"), len(words_beside))
+    count = next(
+        (i for i, one in enumerate(words_beside) if one.lower() in ends and not may_be_name(one)), len(words_beside)
+    )
     return words_beside[count:], words_beside[:count]
