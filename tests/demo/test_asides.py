@@ -65,8 +65,18 @@ def test_a_question_is_answered_without_its_asides(tmp_path: Path, question: str
         "I'm checking the orders from May. How many are there?",
         "My boss means the blue ones. How many are there?",
         "I think about Anna. How many did she buy?",
+        "My favourite colour is blue. How many hats are there?",
+        "I teach the beginners. How many pupils are there?",
+        "I'm writing about the late ones. How long did they take?",
+        "I'm checking the late orders. How many are there?",
         "For each team, how many are there?",
     ],
 )
 def test_what_may_narrow_a_question_stays(question: str) -> None:
     assert to_the_point(question) == question
+
+
+def test_what_a_file_shows_is_never_an_aside() -> None:
+    said = "I'm writing about the late orders. How many orders are there?"
+    assert to_the_point(said, "order,state\n1,late\n2,sent") == said
+    assert to_the_point(said, "order,state\n1,lost\n2,sent") == "How many orders are there?"

@@ -58,6 +58,8 @@ ASKED = {
     "What kinds of tins are there in tea_stock.csv?": None,
     "How many tins did I buy in 2023, by the Bought On column in tea_stock.csv?": "2",
     "How many tins did I buy in 2023 by bought on in tea_stock.csv?": "2",
+    "Which are the receipts that are by Al in till.csv?": "3",
+    "Which clerk did we refund the most receipts in till.csv?": None,
     "Which clerk has the most Cash receipts in till.csv?": "Al",
 }
 """None: the table cannot tell, or the question may mean two things."""

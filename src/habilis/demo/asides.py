@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from habilis.questions.language import stems
+
 _ASKING = (
     r"(?:what|which|who|whose|how|when|where|on (?:how|which|what)|in (?:how|which|what)|by how|at (?:which|what)"
     r"|for which|is|are|was|were|does|do|did|has|have|can you|could you|please|list|give|tell|show|name|count"
@@ -22,8 +24,8 @@ _WHY = (
     r"|(?:I|we) (?:need|have|want|would like|'d like|'ve got) to (?:write|ring|call|plan|prepare|order|tell|report"
     r"|check|decide|email|thank|update|finish|settle|do)\b"
     r"|(?:my|our) [a-z]+(?: [a-z]+)? (?:says?|said|thinks?|asked|asks|wants?|would like|needs?|claims?|keeps? asking"
-    r"|told me|is|are|was|were|has|have|wonders?)\b"
-    r"|(?:I|we) (?:coach|teach|run|work|missed|lost|forgot|think|believe|can't|cannot|don't|keep|wonder|always|often)\b"
+    r"|told me|wonders?)\b"
+    r"|(?:I|we) (?:coach|missed|forgot|wonder)\b"
     r"|(?:it|that|this)(?:'s| is) for (?:the|my|our|a)\b)"
 )
 _NARROWS = re.compile(
@@ -36,6 +38,13 @@ _NARROWS = re.compile(
 )
 """Words that may say of which rows something is asked, or what a word is to mean."""
 _NAMED = re.compile(r"(?<=[\w,] )(?!I\b)[A-Z]")
+_COMES_BACK = re.compile(
+    r"\b(?:it|they|them|he|she|him|his|hers?|their|those|these|ones?|such)\b"
+    r"|^how many (?:are|were|is|do|did|have|has)\b",
+    re.IGNORECASE,
+)
+"""Words that mean what was said before."""
+_SMALL = set("a an the of for in on at to by and or with from my our we i it is are was be out up too much".split())  # noqa: SIM905
 _SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)"
                        r"(?P<end>[.!:;] |, (?:so |and )?| (?:and )?(?=I (?:need|want|wonder)\b))"
                        r"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
@@ -43,8 +52,10 @@ _NEED = re.compile(r"(?:and )?(?:I|we) (?:need|want|wonder|'d like|would like)(?
                    r"(?=(?:the|how|what|which|who|when|where)\b)", re.IGNORECASE)  # fmt: skip
 
 
-def to_the_point(question: str) -> str:
-    """`question` without a sentence or clause before it that says only why it is asked."""
+def to_the_point(question: str, shown: str = "") -> str:
+    """`question` without a sentence or clause before it that says only why it is asked: nothing that the question comes
+    back to, and nothing of what is `shown` of its file."""
+    own = {*stems(shown)}
     for _ in range(2):
         match = _SENTENCE.match(question)
         if match is None:
@@ -53,7 +64,9 @@ def to_the_point(question: str) -> str:
         wants = rest is not match["rest"] or re.match(_ASKING, rest, re.IGNORECASE)
         why = re.sub(r"^(?:I|we)(?:'m|'re|'d|'ve)?\b", "", match["why"].replace("'s", ""), flags=re.IGNORECASE)
         why = re.sub(r"n't\b", " not", why)
-        if not wants or _NARROWS.search(why) or _NAMED.search(why):
+        said = re.split(r"[.?!] ", rest)[0]
+        again = {*stems(why)} & own - {*stems(said)} - _SMALL or _COMES_BACK.search(said)
+        if not wants or again or _NARROWS.search(why) or _NAMED.search(why):
             break
         question = rest[:1].upper() + rest[1:]
     return question

@@ -103,7 +103,7 @@ class Unclear:
 
 def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
     """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
-    text, form = peel(to_the_point(squeeze(question)))
+    text, form = peel(to_the_point(squeeze(question), " ".join(file.begins for file in files)))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if form.dated and not _dated_so(form.dated, files):

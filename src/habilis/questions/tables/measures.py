@@ -110,10 +110,9 @@ class Measures:
                 continue
             name = self._header.names[rates[0]]
             for said, end in ((_DEAREST, "highest"), (_CHEAPEST, "lowest")):
-                text = re.sub(rf"\b(?:{said}) (?:per|an?) {unit}\b", f"the {end} {name}", text, flags=re.I)
-        return re.sub(
-            r"\b(?:is|was|costs?|earns?|earned|pays?|paid|gets?) the (?=(?:highest|lowest)\b)", "has the ", text
-        )
+                dear = rf"\b(?:(?:is|was) )?(?:{said}) (?:per|an?) {unit}\b"
+                text = re.sub(dear, f"has the {end} {name}", text, flags=re.I)
+        return text
 
     def _paid_most(self, text: str) -> str:
         """ "has paid us the most" as the most money of what is paid, where a column says whether it is."""

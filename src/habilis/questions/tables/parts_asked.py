@@ -249,7 +249,11 @@ class PartsAsked(RowsMeant):
         if re.search(r"/| per ", self._header.names[column]):
             return False
         units = {word for said in UNITS.values() for word in said.split()} - {"each", "per"}
-        if _BOUGHT & {*name} and not any(_PIECES & {*stems(one)} for one in self._header.names):
+        if (
+            _BOUGHT & {*name}
+            and not {"per", "each", "unit"} & {*name}
+            and not any(_PIECES & {*stems(one)} for one in self._header.names)
+        ):
             return True  # the price paid for the one thing that a row is
         return not (_PER_UNIT & {*name} and len([word for word in name if word not in units]) > 1)
 

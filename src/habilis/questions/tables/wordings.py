@@ -99,7 +99,8 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"which \1people",
     ),
     (
-        r"^(?:which|what) are the (?:different )?(\w+) (?:that|which) (?:appear|occur|show up|turn up|are .+)$",
+        r"^(?:which|what) are the (?:different )?(\w+) (?:that|which) (?:appear|occur|show up|turn up"
+        r"|are (?:there|listed|used|mentioned|named|shown))$",
         r"different \1",
     ),
     (r"\b((?:larg|bigg|high|small|low|long|short)est) single (?=\w)", r"\1 "),
@@ -154,7 +155,8 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
     (
-        r"^which (#\d+#) (?:do|did|have|has) (?:we|i|they|you) (?:[a-z]+ )?(?:the )?(most|fewest|least) (#\w+#)"
+        r"^which (#\d+#) (?:do|did|have|has) (?:we|i|they|you) (?:(?:get|have|own|buy|order) )?"
+        r"(?:the )?(most|fewest|least) (#\w+#)"
         r"(?: (?:from|of|in|at|with|for|by|to))?$",
         r"which \1 has the \2 \3",
     ),
@@ -167,7 +169,12 @@ SINCE_MARKED = (
         r"total \2 of \1",
     ),
     (r"\((by (?:the )?#\d+#)\)", r"\1"),
-    (r",? (?:over|across|for|in|of|with) all (?:of )?(?:(?:his|her|their|its|my|our|the|these) )?#R#(?=$|[ ,])", ""),
+    (
+        r"^((?:(?:my|our|the) )*(?:how|total|average|median|mean|highest|lowest|what (?:do|did|does))\b.*?),? "
+        r"(?:over|across|for|in|of) all "
+        r"(?:of )?(?:(?:his|her|their|its|my|our|the|these) )?#R#(?=$|[ ,])",
+        r"\1",
+    ),
     (r",? all (?:(?:the|my|our) )?#R#(?: together| combined)?$", ""),
     (r",? (?:adding|summing|counting|taking) up (?:all (?:of )?)?(?:(?:the|my|our) )*#\w+#$", ""),
     (r"\b(?:the )?amount(?: of)? (?=#\d+# (?!#))", ""),
