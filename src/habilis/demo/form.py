@@ -124,7 +124,7 @@ _WANTED = re.compile(
     r"|,? (?:the |their )?(?P<only>[a-z][\w-]*) only[.!?]*$"
     r"|[.?!;] ?(?:the |its |their )?(?P<enough>[a-z][\w-]*(?: names?| numbers?)?) (?:is|are|will|would) "
     r"(?:be )?(?:enough|fine|do|sufficient|okay|plenty)[.!]*$"
-    r"|[.?!;] ?(?:the |their )?(?P<bare>(?:[a-z][\w-]* )?(?:names?|titles?|numbers?|ids?|codes?|dates?))"
+    r"|[.?!;] (?:the |their )?(?P<bare>(?:[a-z][\w-]* )?(?:names?|titles?|numbers?|ids?|codes?|dates?))"
     r"(?: (?:from|in) (?P<of>[\w./-]+\.[a-z]{2,5}))?(?:,? please)?[.!?]*$",
     re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, known_column
+from habilis.questions.language import stems
 from habilis.questions.operations import DemoOperation
 from habilis.questions.shown_tables import header_of, in_note
 from habilis.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
@@ -46,8 +47,9 @@ class Tables(AskedPatterns):
         said, file = match.groupdict(), world.files[0]
         found: Values = {role: known_column(said[role], file) for role in ("column", "group") if role in said}
         header, column = header_of(file), found.get("column")
-        if operation.key == "columns" and not re.search(r"column|header", match[0], re.I):
-            return None  # "the names" are cells of a column
+        named = header is not None and any("name" in stems(name) for name in header.names)
+        if operation.key == "columns" and (named or world.is_part) and not re.search(r"column|header", match[0], re.I):
+            return None  # "the names" are cells of a column here, or those of what was asked for before
         known = header and column in header.names and operation.key in _OF_NUMBERS
         if header and known and header.kind(header.names.index(str(column))) == "text":
             return None  # "the most expensive task"

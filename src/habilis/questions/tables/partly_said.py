@@ -136,7 +136,7 @@ class PartlySaid(Rewording):
         done = [one for one in words(self._header.names[day]) if one.endswith("ed")] if day is not None else []
         file = [one for one in words(self._file.named.rsplit("/")[-1]) if one.endswith(("er", "ing")) and len(one) > 5]
         file = [re.sub("er$|ing$", "", one) for one in file]  # printed of printer.log
-        stem = words(self._file.named.rsplit("/")[-1])[0]
+        stem = next(iter(words(self._file.named.rsplit("/")[-1])), "")
         if len(root(word)) > 4 and stem.startswith(root(word)) and stem != root(word) and is_verb_form(word):
             return True  # printed of printserver.log
         return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *file, *done) if one}
