@@ -175,7 +175,7 @@ def in_time(ask: Ask, user: str, level: str, way: str, attack: Attack) -> dict[s
     answer: dict[str, Any] = {}
     to_be_stopped = "timeout" in attack.told_at(holding(level))
     for times in TIMES_OVER:
-        answer = ask(user, level, way, attack.name, 1 if to_be_stopped else times)
+        answer = ask(user, level, way, attack.name, times)
         if not answer["told"].startswith("timeout: ") or (to_be_stopped and answer["faults"] != [NEVER]):
             break
     return answer
