@@ -129,6 +129,7 @@ def test_the_slow_tests_of_a_promise_are_marked(what: str) -> None:
     """What continuous integration leaves out nobody runs before a release."""
     (path,) = (ROOT / "tests").rglob(f"test_{what}.py")
     text = path.read_text(encoding="utf-8")
+    assert text.count("mark.slow") == text.count("mark.promise")
     assert "mark.promise" in text or "PROMISE" in text
 
 

@@ -155,7 +155,7 @@ def _when(attack: Attack, number: int, level: str, user: str, way: str) -> list[
         return []
     its_turn = way == "warm" or attack.granted or BACK_ENDS[number % len(BACK_ENDS)] == level
     promised = not rare or (user == "root" and its_turn)
-    return [pytest.mark.slow, pytest.mark.promise] if promised else [pytest.mark.slow]
+    return [pytest.mark.slow, *([pytest.mark.promise] if promised else [])]
 
 
 def holding(back_end: str) -> str:
