@@ -16,7 +16,8 @@ _ASKING = (
 )
 _DOING = (
     r"(?:doing|checking|writing|preparing|planning|updating|putting together|working on|filling in|making|trying to"
-    r"|going (?:over|through)|getting ready|tidying|sorting out|curious|wondering|not sure|looking into|thinking about)"
+    r"|going (?:over|through)|getting ready|tidying|sorting out|curious|wondering|not sure|looking into|thinking"
+    r" (?:about|of))"
 )
 _WHY = (
     rf"(?:(?:I|we)(?:'m| am|'re| are) (?:just |currently |now )?{_DOING}\b"
@@ -45,11 +46,62 @@ _COMES_BACK = re.compile(
 )
 """Words that mean what was said before."""
 _SMALL = set("a an the of for in on at to by and or with from my our we i it is are was be out up too much".split())  # noqa: SIM905
+_NO_WISH = (
+    "know|see|find|get|count|have|include|exclude|compare|leave|skip|use|add|sum|learn|hear|understand|list|limit"
+)
+_NEEDED = (
+    r"(?:(?:the|my|our) )?[a-z]+(?: [a-z]+)? (?:needs?|wants?|is asking for|asked for|keeps asking for)"
+    r"(?: it| them| this| to know| the (?:figure|number|answer|list)s?)\b"
+)
+_FOR_SOMEBODY = re.compile(
+    r"^((?:(?:I|we)(?:'d like| would like| need| want)|(?:could|can) (?:you|I)) .+?) for (?:my|our|the|a) (?:annual )?"
+    r"(?:accountant|accounts|report|newsletter|records|boss|manager|committee|insurer|audit|editor|noticeboard|agm)\b",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"(?:,? (?:and )?(?:it's|its|it is|this is|that's) for (?:my|our|the|a)\b|,? so (?:that )?(?:I|we) (?:can|could"
+    r"|know)\b"
+    rf"|, (?=(?:{_NEEDED})|(?:I|we)(?:'m|'re| am| are) (?:{_DOING})\b))(?P<why>[^.?!:;]*)[.?!]*$",
+    re.IGNORECASE,
+)
+"""A clause behind a question that says what its answer is for."""
+_WISH = re.compile(
+    rf"(?:{_WHY}|{_NEEDED}|(?:(?:I|we)(?:'m|'re| am| are) )?(?:trying|planning|hoping|about|going) to [a-z]+"
+    rf"|(?:I |we )?need to (?!(?:{_NO_WISH})\b)[a-z]+|(?:I|we)(?:'d like| would like| want| need| have|'ve got|"
+    rf" have got| hope| plan|'m going| am going) to "
+    rf"(?!(?:{_NO_WISH})\b)[a-z]+\b)[^.?!:;]*",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)"
                        r"(?P<end>[.!:;] |, (?:so |and )?| (?:and )?(?=I (?:need|want|wonder)\b))"
                        r"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
 _NEED = re.compile(r"(?:and )?(?:I|we) (?:need|want|wonder|'d like|would like)(?: to know)?,? "
                    r"(?=(?:the|how|what|which|who|when|where)\b)", re.IGNORECASE)  # fmt: skip
+
+
+def is_wish(sentence: str, shown: str) -> bool:
+    """Whether a sentence behind a question says only what its answer is for: nothing that narrows it, and nothing of
+    what is `shown` of its file."""
+    match = _WISH.fullmatch(sentence)
+    if match is None:
+        return False
+    said = re.sub(r"^(?:I|we)(?:'m|'re|'d|'ve)?\b", "", sentence, flags=re.IGNORECASE)
+    return not (narrows(said) or {*stems(said)} & {*stems(shown)} - _SMALL)
+
+
+def without_purpose(question: str, shown: str) -> str:
+    """`question` without a clause at its end that says only what its answer is for."""
+    question = _FOR_SOMEBODY.sub(r"\1", question)
+    match = _TAIL.search(question)
+    if match is None or match.start() < len("how many") or narrows(match["why"]):
+        return question
+    told = {*stems(match["why"])} & {*stems(shown)} - _SMALL
+    return question if told else f"{question[: match.start()].rstrip(' ,')}?"
+
+
+def narrows(text: str) -> bool:
+    """Whether a text may say of which rows something is asked: by a number, a name, one of the words that do."""
+    return bool(_NARROWS.search(text) or _NAMED.search(text))
 
 
 def to_the_point(question: str, shown: str = "") -> str:
@@ -66,7 +118,7 @@ def to_the_point(question: str, shown: str = "") -> str:
         why = re.sub(r"n't\b", " not", why)
         said = re.split(r"[.?!] ", rest)[0]
         again = {*stems(why)} & own - {*stems(said)} - _SMALL or _COMES_BACK.search(said)
-        if not wants or again or _NARROWS.search(why) or _NAMED.search(why):
+        if not wants or again or narrows(why):
             break
         question = rest[:1].upper() + rest[1:]
     return question

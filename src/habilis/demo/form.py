@@ -76,7 +76,8 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (
         r"[.?!;,] ?(?:please )?(?:(?:list|give|name|sort|order|show)(?: (?:me|us|them|it|the names?))* )?"
         r"(?:each(?: name| one)?(?: only| just)? once,? ?)?(?:and )?(?:sorted |ordered |listed )?(?:in )?"
-        r"alphabetical(?:ly)?(?: order)?(?:,? (?:and )?each(?: name| one)?(?: only| just)? once)?",
+        r"alphabetical(?:ly)?(?: order)?(?: by (?:first )?names?)?(?:,? (?:and )?each(?: name| one)?(?: only|"
+        r" just)? once)?",
         "letters",
     ),
     (

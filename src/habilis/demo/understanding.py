@@ -9,10 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from habilis.demo.asides import to_the_point
+from habilis.demo.called import spelled_out, with_file_named
 from habilis.demo.families import ALL
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.traces import Traces
 from habilis.demo.form import Form, peel
+from habilis.demo.framing import framed
 from habilis.questions.language import QUOTED, core, squeeze
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
@@ -103,7 +105,8 @@ class Unclear:
 
 def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
     """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
-    text, form = peel(to_the_point(squeeze(question), " ".join(file.begins for file in files)))
+    text = framed(with_file_named(spelled_out(squeeze(question)), files), files)
+    text, form = peel(to_the_point(text, " ".join(file.begins for file in files)))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if form.dated and not _dated_so(form.dated, files):

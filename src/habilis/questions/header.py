@@ -29,10 +29,14 @@ from habilis.questions.nouns import (
     TIMES,
     UNITS,
 )
+from habilis.questions.row_nouns import called
 from habilis.questions.world import CannotAnswerError
 
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
+_FLAGS = {"yes", "no", "true", "false", "y", "n", "ja", "nein", "oui", "non", "si", "sí"}
+_NOT_ONE = {"seen", "from", "with", "over", "into"}
+"""Last words of columns that are none of what they hold."""
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|"
@@ -50,13 +54,15 @@ class TableHeader:
     """The last word of the file's name, or of the key of a list of objects, as a stem."""
     file_is: str = ""
     """The last word of the file's name where a list has a key of its own."""
+    of_file: tuple[str, ...] = ()
+    """The nouns of the file's name, where it says what the rows of a table are."""
 
     def kind(self, column: int) -> str:
         """number, flag, moment or text, as far as the shown cells say; '' where none is shown."""
         cells = [row[column].strip() for row in self.samples if column < len(row) and row[column].strip()]
         if not cells:
             return ""
-        if all(cell.lower() in ("yes", "no", "true", "false", "y", "n") for cell in cells):
+        if all(cell.lower() in _FLAGS for cell in cells):
             return "flag"
         if all(_DATE.match(cell) for cell in cells):
             return "moment"
@@ -82,6 +88,13 @@ class TableHeader:
         own = {self.rows_are, self.file_is, *([self.numbered] if self.numbered else [])}
         own |= {"book"} if {"title", "author"} <= {*self.names} else set()
         return {one for kind in (*KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
+
+    @cached_property
+    def _called(self) -> set[str]:
+        """All words for the rows, as stems."""
+        label = self.label()
+        naming = None if label is None else self.names[label]
+        return self._alike | (called(self.of_file, self.names, naming) if self.of_file else set())
 
     @cached_property
     def numbered(self) -> str:
@@ -162,7 +175,7 @@ class TableHeader:
         """The first column where it holds a text of its own in each shown row: addresses, say."""
         cells = [row[0].strip() for row in self.samples if row]
         called = {*stems(self.names[0])}
-        roster = self.rows_are in ROSTERS and called & MEMBERS
+        roster = (self.rows_are in ROSTERS and called & MEMBERS) or called == {"address"}
         own = self.kind(0) == "text" and len({*cells}) == len(cells) > (0 if self.file_is else 1 if roster else 2)
         return 0 if own and (roster or not called & (PEOPLE | CLASSES)) else None
 
@@ -212,7 +225,8 @@ class TableHeader:
     def of_unit(self, unit: str) -> int | None:
         """The one column that is counted in a unit."""
         meant = {*next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])}
-        own = {i: words(re.sub(r"/.*| per .*", "", name)) for i, name in enumerate(self.names)}  # of "€/kg" the euro
+        plain = {i: re.sub(r"/.*| per .*", "", name) for i, name in enumerate(self.names)}  # of "€/kg" the euro
+        own = {i: [*words(name), *re.findall(r"[€$£]", name)] for i, name in plain.items()}
         ending = _only([i for i, said in own.items() if meant & {*said[-1:]}])
         return _only([i for i, said in own.items() if meant & {*said}]) if ending is None else ending
 
@@ -235,6 +249,8 @@ class TableHeader:
             sure = set(found)
             for column, name in enumerate(self.names):
                 for way in ways(name):
+                    if {*way} <= {"how", "many", "much"}:
+                        continue  # a column of that name is meant by what it counts
                     timed = ways is _in_short and self.kind(column) == "number" and "time" in words(name)
                     if timed and "time" not in way:
                         continue  # "pickings" are no "Picking time (min)"
@@ -324,7 +340,7 @@ class TableHeader:
 
     def stands_for_row(self, word: str) -> bool:
         """Whether a word says one row, not several."""
-        return stems(word) == [word.lower()] and (word.lower() in self._alike or self._is_doer(word.lower()))
+        return stems(word) == [word.lower()] and (word.lower() in self._called or self._is_doer(word.lower()))
 
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
@@ -350,12 +366,14 @@ class TableHeader:
         doing = root(self.rows_are) if self.rows_are.endswith("ing") else ""
         if noun and doing and root(stem) in (doing, doing[:-1] if doing[-1] == doing[-2:-1] else doing):
             return True  # a run of running.csv
-        return stem in self._alike or whole or self._is_doer(stem) or re.fullmatch(GENERIC, word, re.I) is not None
+        if word.lower() in ("things", "items") and self.label() is None:
+            return False
+        return stem in self._called or whole or self._is_doer(stem) or re.fullmatch(GENERIC, word, re.I) is not None
 
 
 def _in_full(name: str) -> list[tuple[str, ...]]:
-    own = tuple(stems(name))
-    return [own, (*own[:-1], f"{own[-1]}ly")] if own else []
+    own, rate = tuple(stems(name)), tuple(stems(name.replace("/", " per ")))
+    return [own, (*own[:-1], f"{own[-1]}ly"), *([rate] if rate != own else [])] if own else []
 
 
 def _in_short(name: str) -> list[tuple[str, ...]]:
@@ -374,7 +392,7 @@ def _in_short(name: str) -> list[tuple[str, ...]]:
 def _by_one_word(name: str) -> list[tuple[str, ...]]:
     """By its last word that says what it is."""
     short = _in_short(name)[1]
-    return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] != "seen" else []
+    return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] not in _NOT_ONE else []
 
 
 def _only(found: list[int]) -> int | None:

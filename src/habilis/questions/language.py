@@ -22,7 +22,9 @@ DATE = (
 _POLITE = re.compile(
     r"(?:please|kindly|hi|hello|hey|so|now|then|also|and|ok|okay|can you|could you|would you|will you|"
     r"i(?: would|'d) like (?:you )?to(?: know)?|i (?:want|need) (?:you )?to(?: know)?|do you know|let me know|tell me|"
-    r"help me(?: to)?|(?:a )?quick question|just curious|out of curiosity|i(?: was| am|'m)? (?:just )?wonder(?:ing)?|"
+    r"(?:could|can|may) (?:i|we) (?:have|get|see)|i(?:'d| would) (?:be interested in|love to (?:know|see))|"
+    r"help me(?: to)?|(?:a )?quick question|quick one|(?:just )?out of (?:curiosity|interest)|just curious|i(?: was"
+    r"| am|'m)? (?:just )?wonder(?:ing)?|"
     r"any idea|(?:we|i) (?:need|want) to know|i(?:'m| am) (?:looking for|trying to find)"
     r"|i(?: would|'d) like(?= (?:the|all|every) )|i (?:need|want)(?= (?:the|all|every) ))[,:!]? +",
     re.IGNORECASE,

@@ -38,7 +38,7 @@ NEVER = set(
     many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
     what when where which who with""".split()  # noqa: SIM905
 )
-GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?|lines)"
+GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?|lines|readings|measurements|things|items)"
 KINDS = (
     "order sale transaction purchase payment invoice expense spending",
     "trip ride journey rental",
@@ -51,6 +51,7 @@ KINDS = (
     "customer client people person",
     "patient people person",
     "student pupil people person",
+    "pupil child kid",
     "race runner participant finisher",
     "recipe dish meal",
     "menu dish course meal",
@@ -59,7 +60,7 @@ KINDS = (
     "equipment item thing tool",
     "asset item thing",
     "match game fixture",
-    "booking reservation",
+    "booking reservation stay",
     "fleet car vehicle",
     "movie film",
     "ticket issue request case",
@@ -82,6 +83,12 @@ KINDS = (
     "talk session presentation lecture",
     "budget expense purchase payment transaction",
     "song track",
+    "vinyl record album",
+    "rental hire let tenancy",
+    "babysitting sitting job session evening",
+    "module course",
+    "viewing visit",
+    "stall stand",
     "parcel package shipment delivery",
     "post article",
 )

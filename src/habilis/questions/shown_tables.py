@@ -11,6 +11,7 @@ from habilis.questions.header import TableHeader
 from habilis.questions.language import stems, words
 from habilis.questions.nouns import CONTAINERS, DONE, MONTHS, NO_NOUN
 from habilis.questions.prompts import SeenFile
+from habilis.questions.row_nouns import file_words
 from habilis.questions.world import divider_of
 
 _RECORD = re.compile(r"([A-Za-z][\w .-]{0,40}?): ?([^,;|]*)")
@@ -40,7 +41,8 @@ def header_of(file: SeenFile) -> TableHeader | None:
     names = [name.strip() for name in names]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         return None
-    return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(PurePosixPath(file.named).stem))
+    stem = PurePosixPath(file.named).stem
+    return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(stem), of_file=file_words(stem))
 
 
 def in_note(file: SeenFile) -> TableHeader | None:

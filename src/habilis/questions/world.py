@@ -126,8 +126,10 @@ class World:
 
 def without_file(phrase: str) -> str:
     """`phrase` without its mention of a file."""
-    at = r"(?:according to|based on|going by|judging by|as per|per|as (?:given|listed|recorded|shown) in|looking at|"
-    at += r"see|check|look in|in|of|from|inside|within|using|for|on|at|by|to) "
+    at = r"(?:according to|based on|going by|going off|judging by|as per|per|as (?:given|listed|recorded|shown) in|"
+    at += r"looking at|see|check|look in|in|of|from|inside|within|using|for|on|at|by|to) "
+    asked = r"(?=(?:who|which|what|how|when|where|whose)\b)"
+    phrase = re.sub(rf"(?<=\w) (?:{at})?{MARK}[0-9]+, {asked}", ", ", phrase, flags=re.I)
     phrase = re.sub(rf"{_FOUND_IN} (?=(?:in |at |on )?{MARK})", " in ", phrase, flags=re.I)
     at = rf",? ?(?:\((?:{at})?{MARK}[0-9]+\)|(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?)"
     return " ".join(re.sub(at, " ", phrase, flags=re.I).replace("in in ", "in ").split())

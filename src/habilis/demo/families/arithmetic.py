@@ -12,7 +12,7 @@ from habilis.questions.language import DATE, NUMBER, words
 from habilis.questions.prompts import SeenFile
 from habilis.questions.world import DemoCall, FilledOperation, World, columns
 
-(EXPRESSION,) = operations_of(read_family("arithmetic"))
+EXPRESSION, FIRST_IS_MORE = operations_of(read_family("arithmetic"))
 
 _PHRASE_ENDS = (
     r"(?=\s+(?:times|plus|minus|divided by|multiplied by|mod|modulo|squared|cubed|to the power|raised to|[-+*/×÷^·])\s"
@@ -73,7 +73,7 @@ class _Writing:
 class Arithmetic:
     """Family of arithmetic expressions. Dates are none of its business, although they look like subtractions."""
 
-    operations = (EXPRESSION,)
+    operations = (EXPRESSION, FIRST_IS_MORE)
 
     def read(self, phrase: str, world: World) -> DemoCall | None:
         text = phrase.strip()

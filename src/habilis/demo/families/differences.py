@@ -8,14 +8,24 @@ from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.rows_compared import RowsCompared
 from habilis.questions.language import words
 from habilis.questions.tables.clauses import ADJECTIVES
-from habilis.questions.tables.lexicon import MONEY
+from habilis.questions.tables.lexicon import MONEY, SUPERLATIVES, first_column_for
 from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import DemoCall, FilledOperation
 
-_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive|dearer"
-_LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
+MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive|dearer"
+LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
 _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
-_TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
+_OURS = "(?:(?:the|my|our|their|your) )?"
+_TWO_ENDS = rf"(?:(?:{_HIGH}) and {_OURS}(?:{_LOW})|(?:{_LOW}) and {_OURS}(?:{_HIGH}))"
+_ENDS = "|".join([_HIGH, _LOW, *sorted(SUPERLATIVES, key=len, reverse=True)])
+_RANGE_OF = re.compile(
+    rf"(?:(?:difference|gap) in #(\d+)# between {_OURS}(?:{_ENDS}) and {_OURS}(?:{_ENDS})(?: #R#)?|"
+    rf"how much (?:higher|more|larger|bigger|greater) (?:is|was) {_OURS}(?:{_HIGH}) #(\d+)# than"
+    rf" {_OURS}(?:{_LOW})(?: #\2#)?)"
+    r"(?P<rest>(?: (?:in|of|for|on|at|from|with) .*)?)",
+    re.IGNORECASE,
+)
+"""The same in other words. The ends must be of what differs, or nothing lies between them."""
 _STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of|(?:number|amount) of)\b"
 
 
@@ -28,13 +38,13 @@ class Differences(RowsCompared):
     def _differs(self, text: str) -> DemoCall | None:
         """ "how much more did A sell than B", "by how many km is the average in A longer than in B"."""
         begins = re.match(
-            rf"(?:by )?how (?:much|many)(?P<what>(?! (?:{_MORE}|{_LESS})\b) \w+| #\d+#)?"
-            rf"(?: (?P<how>{_MORE}|{_LESS})\b)?",
+            rf"(?:by )?how (?:much|many)(?P<what>(?! (?:{MORE}|{LESS})\b) \w+| #\d+#)?"
+            rf"(?: (?P<how>{MORE}|{LESS})\b)?",
             text,
             re.I,
         )
         ends = re.fullmatch(
-            rf"(?P<one>.+?)(?: (?P<how>{_MORE}|{_LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
+            rf"(?P<one>.+?)(?: (?P<how>{MORE}|{LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
         ) if begins else None  # fmt: skip
         if begins is None or ends is None or bool(begins["how"]) is bool(ends["how"]):
             return None
@@ -56,7 +66,7 @@ class Differences(RowsCompared):
         if any(not one for one in where) or len({len(one) for one in where if one}) > 1:
             return None
         calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
-        more = bool(re.fullmatch(_MORE, how)) is not (quick and self._is_time(column))
+        more = bool(re.fullmatch(MORE, how)) is not (quick and self._is_time(column))
         order = "{0} - {1}" if more else "{1} - {0}"
         return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
 
@@ -68,15 +78,25 @@ class Differences(RowsCompared):
         """ "the difference between the highest and the lowest salary": what one column spans."""
         match = re.fullmatch(
             r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
-            rf"(?:the )?{_TWO_ENDS} (?:#R# )?#(\d+)#(?P<rest>.*)",
+            rf"{_OURS}{_TWO_ENDS} (?:#R# )?#(\d+)#(?P<rest>.*)",
             text,
             re.I,
         )
-        column = int(match[1]) if match else None
+        match = match or _RANGE_OF.fullmatch(text)
+        column = int(next(filter(None, match.groups()))) if match else None
+        if match is None or column is None or not self._are_ends_of(match[0], column):
+            return None
         where = self._rows(match["rest"]) if match else None
         if column is None or where is None or self._header.kind(column) != "number":
             return None
         return self._number(f"range of {self._header.names[column]}", where)
+
+    def _are_ends_of(self, text: str, column: int) -> bool:
+        """Whether words such as "oldest" in a text are all about one column: "between the tallest and the shortest" is
+        no difference in age."""
+        told = [SUPERLATIVES[one.lower()] for one in re.findall(rf"\b(?:{_ENDS})\b", text, re.I)
+                if one.lower() in SUPERLATIVES and one.lower() not in f"{_HIGH}|{_LOW}".split("|")]  # fmt: skip
+        return all(any(first_column_for(self._header, names) == column for names, _ in ends) for ends in told)
 
     def _apart(self, text: str) -> DemoCall | None:
         """ "the difference between the average in A and in B"."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.differences import Differences
+from habilis.demo.families.groups_compared import GroupsCompared
 from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by, part_of
 from habilis.questions.declared import operations_of, read_family
@@ -23,7 +23,7 @@ from habilis.questions.language import number, stems
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of, in_note, is_among_words
 from habilis.questions.tables.doings import VERBS
-from habilis.questions.tables.lexicon import FILLERS, MONEY, NUMBERED
+from habilis.questions.tables.lexicon import FILLERS, MONEY, NUMBERED, THINGS
 from habilis.questions.tables.parts_asked import EACH
 from habilis.questions.tables.ranks_asked import ASKS
 from habilis.questions.tables.rows_meant import FREE
@@ -109,7 +109,7 @@ def _names_column(phrase: str, header: TableHeader) -> bool:
     return bool(own & {*stems(phrase)})
 
 
-class _Query(Differences):
+class _Query(GroupsCompared):
     """One question about one table, taken apart."""
 
     def marks(self, phrase: str) -> int:
@@ -134,6 +134,7 @@ class _Query(Differences):
             self._ratio,
             self._most_calculated,
             self._is_more,
+            self._group_is_more,
             self._which_more,
             self._differs,
             self._who_more,
@@ -145,6 +146,7 @@ class _Query(Differences):
             self._ranked,
             self._got,
             self._sums,
+            self._has_flag,
             self._cells,
             self._of_one_kind,
         ):
@@ -190,13 +192,13 @@ class _Query(Differences):
             return None
         base = match["base"].strip()
         column = int(base[1:-1]) if base not in ("#R#", "") else None
-        own = column is None or column == self._header.label()
+        own = column is None or column == self._header.label() or {*stems(self._header.names[column])} <= THINGS
         if not own and column is not None and self._header.kind(column) != "number":
             return None
         measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
         where, within = self._rows(match["rest"]), self._rows(f"{match['kind']} | {match['within'] or ''}")
         named = [one for one in within or () if not FREE.fullmatch(one)]
-        if not where or within is None or not (base or named):
+        if not where or all(map(FREE.fullmatch, where)) or within is None or not (base or named):
             return None
         calls = (self._number(measure, [*within, *where]), self._number(measure, within))
         return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} * 100 / {1}", calls)})
@@ -206,6 +208,8 @@ class _Query(Differences):
         found = [*re.finditer(EACH, text, re.I)]
         if len(found) != 1:
             return None
+        if found[0]["g"] and re.search(r"(?:ed|ught|ken|ven|wn) by ", text[: found[0].start() + 3]):
+            return None  # "booked by guests": who did it
         group = self._grouped(found[0], text)
         if found[0]["g"] and self._header.kind(int(found[0]["g"])) in ("flag", "number"):
             return None  # "made by members"

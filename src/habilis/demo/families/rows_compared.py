@@ -12,6 +12,7 @@ from habilis.questions.world import DemoCall
 
 _AUX = r"(?:is|are|was|were|does|do|did|has|have|had)"
 _SO = re.compile(rf"{_AUX} (?!(?:there|you|I|we|they|he|she|it|this|that|these|those|all|any|an?)\b)(?P<rest>.+)", re.I)
+_ASKS_SO = re.compile(rf"(?:{_AUX}|would|will|can|could|should) (?!there\b|any\b|all\b|every)", re.I)
 _OPEN = re.compile(
     r"\b(?:not|never|no|none|and|or|only|all|every|each|always|ever|both|either|neither|same|other|another|still|yet|"
     r"already|about|around|roughly|nearly|almost|allowed|able|enough|too|as|like|why|how|what|which|who|when|where)\b|n't\b",
@@ -69,6 +70,16 @@ class RowsCompared(RowsAsked):
         if not self._is_one_test(tests, _LIVES.sub("", named[0]), phrase):
             return None
         return self._made("is_so", named=named[0], conditions=tests)
+
+    def _has_flag(self, text: str) -> DemoCall | None:
+        """ "would I recommend Hamnet": what a column of yes and no says of one row."""
+        flags = [one for one in re.findall(r"(?:\bnot )?#(\d+)#", text) if self._header.kind(int(one)) == "flag"]
+        if len(flags) != 1 or not _ASKS_SO.match(self._text) or re.search(r"\bnot\b|\bor\b", text):
+            return None
+        where = self._rows(re.sub(rf"#{flags[0]}#", " ", text))
+        if where is None or len(where) != 1 or not self._names_row(where[0]) or "(" in where[0]:
+            return None
+        return self._made("is_so", named=where[0], conditions=[f'{self._header.names[int(flags[0])]} yes ""'])
 
     def _is_one_test(self, tests: list[str], named: str, phrase: str) -> bool:
         """Whether one thing is asked of the row: with two, one may be said of the other ("earned 300 in May")."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from habilis.demo.families.arithmetic import EXPRESSION
+from habilis.demo.families.arithmetic import EXPRESSION, FIRST_IS_MORE
 from habilis.questions.header import TableHeader
 from habilis.questions.language import root, stems, words
 from habilis.questions.world import CannotAnswerError, DemoCall
@@ -63,9 +63,9 @@ def is_listing(call: DemoCall, question: str) -> bool:
 def is_open(call: DemoCall, phrase: str, header: TableHeader) -> bool:
     """Whether rows or their money may be meant ("most expenses"), rows or months by a mean ("average per month")."""
     measure, group = str(call.values.get("measure")), str(call.values.get("group"))
-    if call.operation is EXPRESSION:
-        filled = call.values["expression"]
-        return any(is_open(one, phrase, header) for one in getattr(filled, "calls", ()) if isinstance(one, DemoCall))
+    if call.operation in (EXPRESSION, FIRST_IS_MORE):
+        made = [one for value in call.values.values() for one in getattr(value, "calls", (value,))]
+        return any(is_open(one, phrase, header) for one in made if isinstance(one, DemoCall))
     flags = [
         name for i, name in enumerate(header.names) if header.kind(i) == "flag" and root("paid") == root(words(name)[0])
     ]

@@ -215,7 +215,7 @@ class Clauses:
         said = match["how"].lower()
         how = "greater" if re.match("after|later|above|more|over|greater|higher|exceed", said) else "less"
         one, other = int(match["c"]), int(match["other"])
-        if match["not"] or self._header.kind(one) != self._header.kind(other):
+        if match["not"] or one == other or self._header.kind(one) != self._header.kind(other):
             return None
         return [self._says(one, f"{how}_column", self._header.names[other])]
 
@@ -347,7 +347,8 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
     ("doors equal to 2", rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
     (
         "with 2 doors",
-        rf"(?:with|having|have|has|had|for) (?P<negated>not )?{_N} #(?P<after>\d+)#",
+        rf"(?:with|having|have|has|had|for|is|are|was|were|lasts?|lasted|takes?|took|costs?|got|get|gets) "
+        rf"(?P<negated>not )?{_N} #(?P<after>\d+)#",
         Clauses._equals_number,
     ),
     ("title contains fog", rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),

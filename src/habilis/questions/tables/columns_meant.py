@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from habilis.questions.language import counted, root, stems, words
-from habilis.questions.nouns import PEOPLE
+from habilis.questions.nouns import PEOPLE, UNIT
 from habilis.questions.tables.doers import doer_of, done_by_others, is_shown
 from habilis.questions.tables.lexicon import (
     ALIKE,
@@ -50,6 +50,7 @@ class ColumnsMeant(PartlySaid):
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
         text = self._text = phrase
+        self._generic = re.search(r"\b(?:rows|entries|records|lines)\b", phrase, re.I) is not None
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
         self._own_day(phrase)
@@ -57,6 +58,7 @@ class ColumnsMeant(PartlySaid):
         if done and re.search(r"\b(?:read|completed)\b", text, re.I) and len(self._header.names) > len(done):
             text = re.sub(r"\bread\b(?! (?:in|log))", "read-through", text, flags=re.I)  # begun, or finished
         text = self._before_marking(self._named(text))
+        in_unit = re.search(rf"\bin (?:{UNIT})(?=$|[,.])", text)
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
         text = _DID.sub(self._done_by, text)
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
@@ -71,6 +73,7 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(
             r"(?<=\d)( euros?| dollars?| pounds?| ?[€$£]| hours?)? (?:per|an?|each|every) (\w+)", self._at_rate, text
         )
+        text = re.sub(r" in(?=$|,)", "", text) if in_unit else text  # whose unit a column has taken
         text = self._revenue(self._things_done(text))
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
@@ -198,7 +201,8 @@ class ColumnsMeant(PartlySaid):
         """Words that mean one column without being in its name, marked."""
         for said, names in ALIKE:
             column = first_column_for(self._header, names)
-            if column is not None:
+            timed = names in ("in arrival arrived", "out departure left")  # no "Arrival Country"
+            if column is not None and not (timed and self._header.kind(column) == "text"):
                 text = re.sub(rf"(?<![#\w])(?:{said})(?![\w#])", f"#{column}#", text, flags=re.I)
         people = self._header.is_people and self._header.label() is not None
         who = self._header.label() if people else self._who()

@@ -32,7 +32,8 @@ VERBS = set(
     discuss discusses discussed print prints printed practise practised practice practiced hatch hatched laid lay lays
     caught catch catches hiked paint painted knit knitted sew sewed drew drawn
     met meet meets swum competed compete
-    want wants wanted
+    want wants wanted sit sits sitting sat seated given gone cover covers covered
+    holding
     request requests requested ask asks asked enter enters entered note notes noted bill bills billed collect
     collects collected fetch fetched""".split()  # noqa: SIM905
 )
@@ -74,6 +75,8 @@ def is_state(word: str, before: str, after: str = "") -> bool:
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
     done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(
-        "stored|kept|held|listed|located|based|recorded|mentioned|noted|shown|included|entered|named", word
+        "stored|kept|held|listed|located|based|recorded|mentioned|noted|shown|included|entered|named|seen|spotted|sighted"
+        "|observed|written|found|given|awarded|handed",
+        word,
     )
     return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))

@@ -42,7 +42,7 @@ ALIKE = (
     ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
-    ("birthdays?|born|dates? of birth", "birthday birthdate born"),
+    ("birthdays?|born|dates? of birth", "birthday birthdate born dob birth"),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
     ("winds?(?: speeds?)?", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
@@ -73,9 +73,10 @@ COMES = (
 )
 """Verbs before a place, and the columns that say from or to where."""
 
+_BORN = "birthday birthdate born dob birth"
 SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
-    "oldest": (("age", "highest"), ("year published vintage built", "lowest"), ("birthday birthdate born", "lowest")),
-    "youngest": (("age", "lowest"), ("birthday birthdate born", "highest")),
+    "oldest": (("age", "highest"), ("year published vintage built", "lowest"), (_BORN, "lowest")),
+    "youngest": (("age", "lowest"), (_BORN, "highest")),
     "newest": (("year published vintage built", "highest"),),
     "hottest": (("max maximum highest high", "highest"), ("temperature temp", "highest")),
     "warmest": (("max maximum highest high", "highest"), ("temperature temp", "highest")),

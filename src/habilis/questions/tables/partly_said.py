@@ -10,7 +10,7 @@ from habilis.questions.nouns import PEOPLE
 from habilis.questions.tables.doers import is_shown
 from habilis.questions.tables.doings import VERBS, is_verb
 from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, NOT_ALONE
-from habilis.questions.tables.rewording import Rewording
+from habilis.questions.tables.said_twice import SaidTwice
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _VERB_ROOTS = {*map(root, VERBS)}
@@ -36,7 +36,7 @@ class _Part:
         tokens[self.start : self.end + 1] = [mark, *[""] * (self.end - self.start)]
 
 
-class PartlySaid(Rewording):
+class PartlySaid(SaidTwice):
     """Columns that are said in part, and the words that may say one."""
 
     _partly: frozenset[int] = frozenset()
@@ -128,7 +128,14 @@ class PartlySaid(Rewording):
         return is_verb(word) or going or root(word) in does or self._is_own_verb(word)
 
     def _may_be_dropped(self, word: str) -> bool:
-        return self._is_own_verb(word) or (self._is_verb(word) and is_shown(self._header, word))
+        if self._is_own_verb(word):
+            return True
+        return self._is_verb(word) and is_shown(self._header, word) and not self._is_flagged(word)
+
+    def _is_flagged(self, word: str) -> bool:
+        """Whether a column says of each row if what a verb says was done: then it is a condition."""
+        flags = [i for i in range(len(self._header.names)) if self._header.kind(i) == "flag"]
+        return any(root(word) in roots(self._header.names[i]) and f"#{i}#" not in self._text for i in flags)
 
     def _is_own_verb(self, word: str) -> bool:
         """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""

@@ -6,6 +6,7 @@ import re
 
 from habilis.questions.language import stems, words
 from habilis.questions.nouns import CLASSES, PEOPLE, UNITS
+from habilis.questions.tables.doings import is_verb
 from habilis.questions.tables.lexicon import MONEY, THINGS, WORTH
 from habilis.questions.tables.measures import MEASURES
 from habilis.questions.tables.rows_meant import FREE, RowsMeant
@@ -36,7 +37,7 @@ _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
 _KINDS = ("type", "kind", "category", "sort", "species", "genre")
 """Columns whose cells say what a row is: a wedding among jobs."""
-_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit", "hand"}
+_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit", "hand", "many"}
 _MEASURED = set(
     """age year fee price cost amount paid salary income wage score mark grade point rating rank percent rate weight
     height length distance km mile hour minute day week month temperature time duration total revenue value balance
@@ -129,7 +130,8 @@ class PartsAsked(RowsMeant):
         return self._many_of(column, kind, after)
 
     def _is_day(self, column: int) -> bool:
-        named = {*stems(self._header.names[column])} <= {"day", "date", "night"}
+        own = stems(self._header.names[column])
+        named = {*own} <= {"day", "date", "night"} or (own[-1] in ("night", "evening") and not is_verb(own[0]))
         return named and self._header.kind(column) == "moment"
 
     def _many_unnamed(self, rest: str) -> tuple[str, list[str]] | None:
@@ -145,8 +147,9 @@ class PartsAsked(RowsMeant):
             return (f"sum of {self._header.names[held]}", where) if where else None
         dated = any(self._header.kind(i) == "moment" for i in range(len(self._header.names)))
         told = self._header.key() is not None or not dated or self._header.with_word(*_KINDS) is not None
-        alone = not found and not re.search(r"[#|]|\bper\b", rest) and told
-        return self._with(self._count(), rest) if alone and not self._may_count() else None
+        people = self._header.is_people or self._header.labels_people  # "how many altos": each row is one of them
+        alone = not found and not re.search(r"[#|]|\bper\b", rest) and (told or people)
+        return self._with(self._count(), rest) if alone and (people or not self._may_count()) else None
 
     def _may_count(self) -> bool:
         """Whether a column may say how many of something each row is: one of numbers that measure nothing."""
@@ -201,8 +204,10 @@ class PartsAsked(RowsMeant):
             where = self._rows(rest)
             if where is None or any(one.startswith(f"{name} ") for one in where):
                 return None
+            if re.match(r" (?:do|does) (?!I\b|we\b)[\w' -]+ have$", after):
+                return f"value of {name}", where  # what one row says; rows that differ may not be added up
             return (self._how_many(column, True), where) if self._how_many(column, True).startswith("sum") else None
-        classed = {*stems(name)} & CLASSES and re.search(r"\b[a-z]+ *$", kind)
+        classed = ({*stems(name)} & CLASSES or {*words(name)} <= self._of_file) and re.search(r"\b[a-z]+ *$", kind)
         if kind.strip() and (column in self._partly or classed):  # "how many M shirts", "how many main courses"
             if re.search(r"\b(?:do|does) \w+ (?:have|own)\b", after):
                 return None

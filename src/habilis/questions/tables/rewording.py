@@ -13,7 +13,7 @@ from habilis.questions.tables.measures import DUE, FLOWS
 
 _DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "made": "make|makes", "eaten": "eat|eats"}
 """What was done with a noun in the name of a column, and how a question may say it."""
-_PIECES_NAMED = {"number", "count", "quantity", "qty"}
+_PIECES_NAMED = {"number", "count", "quantity", "qty", "many"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
 _LOW_OR_HIGH = "lowest|highest|minimum|maximum|min|max|low|high"
 _OF_MONEY = {"pay", "pays", "paid", "cost", "costs", "bill", "bills", "charge", "charged", "invoice", "invoiced"}

@@ -6,6 +6,7 @@ import json
 import re
 
 from habilis.questions.language import QUOTED, stems, words
+from habilis.questions.nouns import UNIT
 from habilis.questions.tables.columns_meant import ColumnsMeant
 from habilis.questions.tables.doings import COUNTED, STATES, VERBS, is_state
 from habilis.questions.tables.lexicon import FILLERS, MONEY, MONTHS, THINGS
@@ -69,9 +70,10 @@ class RowsMeant(ColumnsMeant):
         if _contradicts(found):
             return None
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
-        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
-        bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
+        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
         bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
+        bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{3}})", "", bare).replace(",", "")  # "50 fly"
+        bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
         if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or UNREAD.search(bare):
             unread = UNREAD.search(text)
             self._left.append(text[unread.start() :].strip(" |,") if unread else said)
@@ -140,7 +142,7 @@ class RowsMeant(ColumnsMeant):
     def _of_file(self) -> set[str]:
         """Words of the file's name: honey in honey_harvest.tsv, unless one is a cell."""
         named = words(self._file.named.rsplit("/")[-1].rpartition(".")[0])
-        return {word for word in named if len(word) > 3 and word.isalpha()}
+        return {one for word in named if len(word) > 3 and word.isalpha() for one in (word, *stems(word))}
 
     def _runs(self, text: str) -> list[str]:
         """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
@@ -154,7 +156,11 @@ class RowsMeant(ColumnsMeant):
                 free = self._is_own_verb(bare) or (self._may_be_dropped(bare) and not is_state(bare, before, after))
                 noun = before.split()[-1:] in _NOUN_NEXT and not (bare.endswith("ed") and after.lower() in _AT)
                 free = free and word[0] != "(" and not word[0].isupper() and not noun
-                of_file = bare in self._of_file and not (word[0].isupper() and at and said[at - 1][0].isupper())
+                of_file = (
+                    word[0] != "("
+                    and bool({bare, *stems(bare)} & self._of_file)
+                    and not (word[0].isupper() and at and said[at - 1][0].isupper())
+                )
                 free = free or self._is_counted(bare, said, at)
                 runs[-1] += f" ({word})" if free or of_file else f" {word}"
             before = f"{before} {bare}"
@@ -212,15 +218,21 @@ class RowsMeant(ColumnsMeant):
                 if self._is(column, value, found):
                     return f"{before} | {' '.join(right)}"
                 return f"{before} {after}" if column == 0 and not value else match[0]  # what the rows are about
-            return f"{' '.join(left[::-1])} | {after}" if self._is(column, value[::-1], found) else match[0]
+            own = {*stems(names[column])} <= {
+                *map(str.lower, self._of_file)
+            }  # "a large cake": by its size, or its kind
+            is_so = self._is(None if own else column, value[::-1], found)
+            return f"{' '.join(left[::-1])} | {after}" if is_so else match[0]
 
         run = r"(?:(?<![#\w])[\w'-]+ )*"
         return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'.-]+(?![#\w]))*)", told, text)
 
-    def _is(self, column: int, value: list[str], found: list[str]) -> bool:
+    def _is(self, column: int | None, value: list[str], found: list[str]) -> bool:
+        """Whether words may be a cell of a column, or of the one that has it."""
         if not value or UNREAD.search(" ".join(value)):
             return False
-        found.append(f"{self._header.names[column]} equals {json.dumps(' '.join(value), ensure_ascii=False)}")
+        name = "*" if column is None else self._header.names[column]
+        found.append(f"{name} equals {json.dumps(' '.join(value), ensure_ascii=False)}")
         return True
 
     @property

@@ -53,11 +53,26 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=\w) when (?=\w+ing\b)", " for "),
     (r"\bin total\b|\boverall$", "altogether"),
     (r"^how many times\b", "how often"),
+    (r"\b(first|last) time (?=(?:the|a|an|we|I|they|he|she|it|that|anybody|anyone|someone)\b)", r"\1 entry "),
     (r"\bc[ao]mes? up\b", "came-up"),
     (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
     (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
     (r"\b(?:in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
     (r"\b(?:whole|entire) ", ""),
+    (
+        r",? across (?:everyone|everybody|the board|all(?: of (?:them|it))?|all (?:the )?(?:rows|entries))(?=$|[,?])",
+        "",
+    ),
+    (r"\b(?:have|has|had|need|needs) to be (?!paid)(?=\w)", "are "),
+    (
+        r"^((?:.*\b)?(?:average|mean|median)\b.*?),? (?:ignoring|leaving out|skipping|not counting|without) "
+        r"(?:the |any )?"
+        r"(?:blanks?|empty (?:ones|cells|values|rows)|missing (?:ones|values)|gaps)$",
+        r"\1",
+    ),
+    (r",? \(?(?:both (?:days |dates |ends )?(?:included|inclusive)|inclusive(?:ly)?)\)?$", ""),
+    (r" (?:in|at) one go\b", ""),
+    (r",? (?:across|over) all (?:the )?(?=#)", ""),
     (
         r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*((?:\w+ )?\w+) cost(?: me| us)?(?: altogether| together)?"
         r"(?:,? in (?:euros?|eur|dollars|pounds))?$",
