@@ -9,7 +9,9 @@ used to improve the model, the eighth was held back, but for its counts, one wro
 that it explains. The ninth to the eleventh are plain ones; the first and the last of these were used to improve the
 model, which got 11 and 15 of them before. So are the twelfth and the thirteenth, with more said around what is asked:
 the model got 36 and 23 of their 115 each before, and 2 and 4 wrongly. The twelfth was used to improve it, the
-thirteenth was held back, but for its counts and its wrong answers. An answer is null where the file cannot give it.
+thirteenth was held back, but for its counts and its wrong answers, until the five after it. Of these the model got
+54, 36, 25, 44 and 13 of 115 before, and 2, 2, 0, 2 and 1 wrongly; what they need as a class was made, the seventeenth
+and the eighteenth counted again before they were looked at: 56 and 28. An answer is null where the file cannot give it.
 """
 
 from __future__ import annotations
@@ -36,11 +38,13 @@ STRANGERS: list[dict[str, Any]] = json.loads((HERE / "strangers_questions.json")
 RIGHT = {"tune": 52, "held": 44, "strangers": 75, "strangers_two": 79, "strangers_three": 75, "strangers_four": 74}
 RIGHT |= {"strangers_five": 44, "strangers_six": 187, "strangers_seven": 163, "strangers_eight": 50}
 RIGHT |= {"strangers_nine": 34, "strangers_ten": 31, "strangers_eleven": 33}
-RIGHT |= {"strangers_twelve": 79, "strangers_thirteen": 32}
+RIGHT |= {"strangers_twelve": 78, "strangers_thirteen": 46, "strangers_fourteen": 79, "strangers_fifteen": 66}
+RIGHT |= {"strangers_sixteen": 48, "strangers_seventeen": 69, "strangers_eighteen": 30}
 """How many of the 60, 60, 80 each, and 120 questions that can be answered were, when the model was last improved."""
 SIZES = {"strangers_five": 132, "strangers_six": 240, "strangers_seven": 240, "strangers_eight": 120}
 SIZES |= {"strangers_nine": 60, "strangers_ten": 60, "strangers_eleven": 60}
-SIZES |= {"strangers_twelve": 120, "strangers_thirteen": 120}
+SIZES |= {f"strangers_{name}": 120 for name in ("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen")}
+SIZES |= {"strangers_eighteen": 120}
 TOLERANCE = 2
 """Three in a hundred of them."""
 
@@ -65,12 +69,15 @@ def is_right(answer: str, truth: Any) -> bool:
         found = dict(part.rsplit(": ", 1) for part in answer.split(", ") if ": " in part)
         return found.keys() == truth.keys() and all(is_right(found[key], truth[key]) for key in truth)
     if isinstance(truth, list) and truth[0] == "set":
-        return sorted(answer.split(", ")) == sorted(truth[1])
+        told = all(one in answer for one in truth[1]) and len(answer) == len(
+            ", ".join(truth[1])
+        )  # a cell has commas too
+        return told or sorted(answer.split(", ")) == sorted(truth[1])
     if isinstance(truth, list) and truth[0] == "has":
         wanted = truth[1] if isinstance(truth[1], list) else [truth[1]]
         return all(one in answer for one in wanted)
     if isinstance(truth, list):
-        return answer.split(", ") == truth
+        return answer == ", ".join(truth)
     if isinstance(truth, str):
         return _as_said(answer, truth)
     cell = re.sub(r"^[€$£]", "", re.sub(r"(?<=\d),(?=\d{2}$)", ".", answer))  # as it is written in the file
