@@ -38,8 +38,8 @@ doctor: setup ## say which model, sandbox and library this machine has
 check: setup ## formatting, lint, types, layers
 	@$(python) -m ruff format --quiet --check . || { echo 'run: make format' >&2; exit 1; }
 	@$(python) -m ruff check --quiet .
-	@$(python) -m mypy --no-error-summary
-	@$(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py
+	@$(python) -m mypy --no-error-summary & types=$$!; \
+	  $(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py; layers=$$?; wait $$types && exit $$layers
 
 rooms: setup ## print every room of the source, with its rank, lines and imports
 	@$(python) tests/house.py

@@ -68,8 +68,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for minutes."""
     long = {line for line in LONG_TESTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")}
     for item in items:
-        if item.nodeid.partition("[")[0] in long:
-            for mark in PROMISE:
+        if item.nodeid.partition("[")[0] in long and item.get_closest_marker("slow") is None:
+            for mark in PROMISE:  # those that are slow already say themselves whether they keep a promise
                 item.add_marker(mark)
     items.sort(key=lambda item: not any(mark.kwargs.get("long") for mark in item.iter_markers("promise")))
 

@@ -147,13 +147,17 @@ def attempts() -> Iterator[Any]:
 
 def _when(attack: Attack, number: int, level: str, user: str, way: str) -> list[pytest.MarkDecorator]:
     """The quick run makes each attempt at one back end, as one user, warm if it can. Continuous integration makes it
-    warm at each back end; cold, which takes an interpreter, at one after the other, or at each where it has a door."""
+    as root: warm in a zygote's sandbox, which is of the level of bubblewrap, and at bubblewrap itself every other one;
+    cold, which takes an interpreter, at one back end after the other, or at each where it has a door."""
     other_half = level == "zygote" or (level == "bubblewrap") == (user == "root")
     rare = attack.slow or other_half or (way == "cold" and not attack.granted)
     rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
     if not rare and ((level == "landlock") == bool(number % 2) or attack.granted):
         return []
-    its_turn = way == "warm" or attack.granted or BACK_ENDS[number % len(BACK_ENDS)] == level
+    if way == "warm":
+        its_turn = level == "zygote" or (level == "landlock") == bool(number % 2)
+    else:
+        its_turn = attack.granted or BACK_ENDS[number % len(BACK_ENDS)] == level
     promised = not rare or (user == "root" and its_turn)
     return [pytest.mark.slow, *([pytest.mark.promise] if promised else [])]
 

@@ -67,7 +67,7 @@ PROMISED = pytest.mark.promise(long=True)
 @pytest.mark.parametrize(
     ("short", "share"),
     [
-        pytest.param(LONG, 3, marks=PROMISED, id="every third of the long way"),
+        pytest.param(LONG, 4, marks=PROMISED, id="every fourth of the long way"),
         pytest.param(SHORT, 1, marks=PROMISED, id="the short way"),
         pytest.param(LONG, 1, id="the long way"),
     ],

@@ -25,8 +25,7 @@ _WHY = (
     r"|(?:I|we) (?:need|have|want|would like|'d like|'ve got) to (?:write|ring|call|plan|prepare|order|tell|report"
     r"|check|decide|email|thank|update|finish|settle|do)\b"
     r"|(?:my|our) [a-z]+(?: [a-z]+)? (?:says?|said|thinks?|asked|asks|wants?|would like|needs?|claims?|keeps? asking"
-    r"|told me|wonders?)\b"
-    r"|(?:I|we) (?:coach|missed|forgot|wonder)\b"
+    r"|told me|wonders?)\b|(?:I|we) (?:coach|missed|forgot|wonder)\b"
     r"|(?:it|that|this)(?:'s| is) for (?:the|my|our|a)\b)"
 )
 _NARROWS = re.compile(

@@ -184,8 +184,7 @@ class _Query(GroupsCompared):
             r"(?P<kind>(?: (?!of\b)[\w'.-]+){0,2}?)"
             r"(?P<base> #\w+#|(?= [^#]+ (?:is|are|was|were|has|have|had|pay|live|work|own) ))"
             r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did|pay"
-            r"|live|work|own))?"
-            r"(?P<rest> .+?)(?:,? (?:in|as a) percent(?:age)?)?",
+            r"|live|work|own))?(?P<rest> .+?)(?:,? (?:in|as a) percent(?:age)?)?",
             text, re.I,
         )  # fmt: skip
         if match is None:

@@ -66,8 +66,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:have|has|had|need|needs) to be (?!paid)(?=\w)", "are "),
     (
         r"^((?:.*\b)?(?:average|mean|median)\b.*?),? (?:ignoring|leaving out|skipping|not counting|without) "
-        r"(?:the |any )?"
-        r"(?:blanks?|empty (?:ones|cells|values|rows)|missing (?:ones|values)|gaps)$",
+        r"(?:the |any )?(?:blanks?|empty (?:ones|cells|values|rows)|missing (?:ones|values)|gaps)$",
         r"\1",
     ),
     (r",? \(?(?:both (?:days |dates |ends )?(?:included|inclusive)|inclusive(?:ly)?)\)?$", ""),
@@ -80,8 +79,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         r"^(?:(?:with|in|at|on|for|by|of) )?((?:which|what) .+?) (?:is|was) (?:my |the |our )?(average|total|median) "
-        r"(.+?) (?:the )?"
-        r"(highest|lowest)$",
+        r"(.+?) (?:the )?(highest|lowest)$",
         r"\1 has the \4 \2 \3",
     ),
     (r"(?<![\"\w])((?:spring|summer|autumn|fall|winter) (?:of )?(?:19|20)\d\d)\b", r'"\1"'),
@@ -260,8 +258,7 @@ SINCE_MARKED = (
     ),
     (
         r"\b(?:have|has|is|are|was|were)? ?(?:fallen |dropped |gone )?(less|fewer|more) (#\d+#) than "
-        r"(?:the |their |its )?"
-        r"(?=#\d+#)",
+        r"(?:the |their |its )?(?=#\d+#)",
         r"\2 \1 than ",
     ),
     (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
