@@ -146,13 +146,13 @@ def attempts() -> Iterator[Any]:
 
 
 def _when(attack: Attack, number: int, level: str, user: str, way: str) -> list[pytest.MarkDecorator]:
-    """The quick run makes each attempt at one back end, as one user, warm if it can. Continuous integration makes it
-    as root: warm in a zygote's sandbox, which is of the level of bubblewrap, and at bubblewrap itself every other one;
-    cold, which takes an interpreter, at one back end after the other, or at each where it has a door."""
+    """The quick run makes every other attempt at one back end, as one user, warm if it can. Continuous integration
+    makes the others so, and all as root: warm in a zygote's sandbox, which is of the level of bubblewrap, and at one
+    of the other two; cold, which takes an interpreter, at one back end, or at each where it has a door."""
     other_half = level == "zygote" or (level == "bubblewrap") == (user == "root")
     rare = attack.slow or other_half or (way == "cold" and not attack.granted)
     rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
-    if not rare and ((level == "landlock") == bool(number % 2) or attack.granted):
+    if not rare and number // 2 % 2 == 0 and ((level == "landlock") == bool(number % 2) or attack.granted):
         return []
     if way == "warm":
         its_turn = level == "zygote" or (level == "landlock") == bool(number % 2)
