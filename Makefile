@@ -61,7 +61,7 @@ test-browser: setup ## the pages of 'habilis view' in Chromium, which is install
 
 test-postgres: setup ## runs kept in PostgreSQL, over a server that the tests start; it is installed where that can be done
 	@sh .ci/set-up-postgres || echo 'The tests over PostgreSQL are skipped.' >&2
-	@$(python) -m pytest -n 0 -rs -m postgres tests/store tests/training
+	@$(python) -m pytest -n $(jobs) -rs -m postgres tests/store tests/training
 
 test-ray: setup ## tasks on the nodes of a Ray cluster of this machine; Ray and PostgreSQL are installed where that can be done
 	@sh .ci/set-up-postgres && sh .ci/set-up-ray || echo 'The tests over Ray are skipped.' >&2

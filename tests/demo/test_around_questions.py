@@ -126,5 +126,11 @@ def test_a_sentence_that_narrows_stays(question: str) -> None:
         assert (sentence in question) == (sentence in kept)
 
 
+@pytest.mark.parametrize("question", ["What is the most common word in the data", "How many guests said thank you?"])
+def test_the_end_of_a_question_is_no_thanks(question: str) -> None:
+    assert spelled_out(question) == question
+    assert spelled_out(f"{question.rstrip('?')}, thanks!") == question.rstrip("?")
+
+
 def test_what_is_quoted_is_not_spelled_otherwise() -> None:
     assert spelled_out('whats "im" in x.im, pls') == 'what\'s "im" in x.im, please'

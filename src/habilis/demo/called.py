@@ -23,7 +23,7 @@ _HURRIED = {
     "ppl": "people",
 }  # fmt: skip
 _THANKS = re.compile(
-    r"[,.!?]? *(?:many )?(?:thanks|thank you|cheers|ta)(?: in advance| a lot| very much)?[.!]*$", re.IGNORECASE
+    r"[,.!?] *(?:many )?(?:thanks|thank you|cheers|ta)(?: in advance| a lot| very much)?[.!]*$", re.IGNORECASE
 )
 
 
