@@ -92,6 +92,24 @@ async def test_whatever_is_said_each_tool_is_accounted_for_once_and_what_is_kept
                     assert outcome.output == record.output, f"{name} does not repeat what it gave"
 
 
+async def test_a_tool_that_bears_an_old_name_and_is_the_same_adds_no_call_under_that_name(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """What a name leads to repeats each call that is kept under it: a task's tool of that name gave its result in a
+    field of another name, and is the tool that took the old one's place."""
+    stage = Stage(tmp_path_factory.mktemp("stage"))
+    plain = {"name": "word_count", "body": "add", "fields": ("left", "right"), "calls": 1, "verdict": "success"}
+    total, value = [{**plain, "out": "total"}], [{**plain, "out": "value"}]
+    for step, said in enumerate(([total, value], [value]), 1):
+        finished = [await _task(stage, f"s{step}t{n}", made, "answered") for n, made in enumerate(said)]
+        await stage.curator(lambda *_: json.dumps({"pairs": []})).step(step, finished)
+    library = Library(stage.library)
+    assert list(library.aliases()) == ["word_count"]
+    owner = library.names()[0]
+    assert [set(one.output or {}) for one in library.records("word_count")] == [{"total", "error"}]
+    assert [set(one.output or {}) for one in library.records(owner)] == [{"value", "error"}] * 2
+
+
 async def _task(stage: Stage, task_id: str, made: list[dict[str, Any]], status: str) -> Any:
     sources, calls = {}, {}
     verdict = "success"

@@ -195,6 +195,8 @@ class _Collector:
             if tool is None or tool.name != path.stem:
                 continue
             own = private.get(path.stem)
+            if own is not None and own.version == tool.version and tool.manifest.name != path.stem:
+                continue  # the task's own tool, which bears an old name of the same one: its calls are that one's
             records = [r for r in private.records(path.stem) if own is None or r.version == tool.version]
             self._stage_records(path.stem, records, task_id, private)
 

@@ -74,7 +74,8 @@ class RowsCompared(RowsAsked):
     def _has_flag(self, text: str) -> DemoCall | None:
         """ "would I recommend Hamnet": what a column of yes and no says of one row."""
         flags = [one for one in re.findall(r"(?:\bnot )?#(\d+)#", text) if self._header.kind(int(one)) == "flag"]
-        if len(flags) != 1 or not _ASKS_SO.match(self._text) or re.search(r"\bnot\b|\bor\b", text):
+        open_so = _TOWARDS.search(text) or re.search(r"\bnot\b|\bor\b", text)
+        if len(flags) != 1 or not _ASKS_SO.match(self._text) or open_so:
             return None
         where = self._rows(re.sub(rf"#{flags[0]}#", " ", text))
         if where is None or len(where) != 1 or not self._names_row(where[0]) or "(" in where[0]:

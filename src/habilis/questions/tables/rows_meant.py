@@ -72,7 +72,9 @@ class RowsMeant(ColumnsMeant):
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
         bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
-        bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{3}})", "", bare).replace(",", "")  # "50 fly"
+        bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{2,}}[a-rt-z]\b)", "", bare).replace(
+            ",", ""
+        )  # "50 fly"
         bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
         if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or UNREAD.search(bare):
             unread = UNREAD.search(text)
