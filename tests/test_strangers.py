@@ -414,20 +414,23 @@ def test_nothing_is_written_through_a_link(what: str, text: str, here: Path) -> 
     assert outside.read_text() == text
 
 
-BIG = {"deep": f'{{"kind": "ended", "key": "k", "outcome": {DEEP}\n', "long": '{"kind": "' + "x" * (65 << 20) + '"}\n'}
+BIG: dict[str, Callable[[], str]] = {
+    "deep": lambda: f'{{"kind": "ended", "key": "k", "outcome": {DEEP}\n',
+    "long": lambda: '{"kind": "' + "x" * (65 << 20) + '"}\n',
+}
 
 
 @pytest.mark.parametrize("size", BIG)
 @pytest.mark.parametrize("reader", [Tape, Journal])
 def test_a_line_that_habilis_cannot_have_written_is_named(size: str, reader: Any, here: Path) -> None:
     path = here / "file"
-    path.write_text(BIG[size])
+    path.write_text(BIG[size]())
     with pytest.raises(UserError, match="damaged at line 1"):
         reader(path)
 
 
 def test_a_row_of_rows_without_end_is_named(here: Path) -> None:
-    (here / "rows").write_text(BIG["long"])
+    (here / "rows").write_text(BIG["long"]())
     with pytest.raises(UserError, match="line 1"):
         list(read_jsonl(here / "rows"))
 

@@ -53,8 +53,8 @@ TOO_LARGE, TOO_SLOW = "8 MB", "within 1 s"
 FLOODS: dict[str, tuple[Play, str]] = {
     "100 MB": (large, TOO_LARGE),
     "endless": (pouring(f"{JSON}\n", b"1" * 65_536), TOO_LARGE),
-    "a bomb": (answering(200, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
-    "a bomb as an error": (answering(400, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
+    "a bomb": (answering(200, lambda: packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
+    "a bomb as an error": (answering(400, lambda: packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
     "endless headers": (pouring("HTTP/1.1 200 OK\n", b"x-more: of the same\r\n" * 100), "server"),
     "one endless header": (pouring("HTTP/1.1 200 OK\nx: ", b"y" * 65_536), "server"),
     "a byte now and then": (pouring(f"{JSON}\n", b" ", 0.1), TOO_SLOW),
@@ -62,15 +62,15 @@ FLOODS: dict[str, tuple[Play, str]] = {
     "told to go on for ever": (pouring("", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), TOO_SLOW),
 }
 WHOLE: dict[str, tuple[Play, str]] = {
-    "little things": (answering(200, f"[{','.join(['{}'] * 2_600_000)}]"), "500,000 parts"),
-    "little texts": (answering(200, json.dumps(["ab"] * 1_300_000)), "500,000 parts"),
-    "little numbers": (answering(200, json.dumps([0.1] * 1_500_000)), "500,000 parts"),
+    "little things": (answering(200, lambda: f"[{','.join(['{}'] * 2_600_000)}]"), "500,000 parts"),
+    "little texts": (answering(200, lambda: json.dumps(["ab"] * 1_300_000)), "500,000 parts"),
+    "little numbers": (answering(200, lambda: json.dumps([0.1] * 1_500_000)), "500,000 parts"),
     "things in things": (answering(200, "[" * 400_000), "too deeply"),
     "a long text": (
-        answering(200, json.dumps({"choices": [{"message": {"content": "word " * 1_500_000}}]})),
+        answering(200, lambda: json.dumps({"choices": [{"message": {"content": "word " * 1_500_000}}]})),
         "it answered|no message",
     ),
-    "a long error": (answering(400, json.dumps({"error": {"message": "a " * 3_900_000}})), "HTTP 400"),
+    "a long error": (answering(400, lambda: json.dumps({"error": {"message": "a " * 3_900_000}})), "HTTP 400"),
 }
 """Replies that are not too long, and take many times their length in memory, or all of a stack."""
 STREAMS: dict[str, tuple[Play, str]] = {
@@ -80,7 +80,7 @@ STREAMS: dict[str, tuple[Play, str]] = {
     "endless comments": (pouring(STREAM, b": still here\n\n" * 1000), f"{TOO_SLOW}|64 MB"),
     "a comment now and then": (pouring(STREAM, b": still here\n\n", 0.1), TOO_SLOW),
     "a packed stream": (
-        answering(200, packed(200 * MIB), "text/event-stream", content_encoding="gzip"),
+        answering(200, lambda: packed(200 * MIB), "text/event-stream", content_encoding="gzip"),
         "one event of more than 1 MB",
     ),
 }

@@ -36,9 +36,12 @@ def size_of(value: Any) -> int:
 
 
 @pytest.mark.parametrize(
-    "result", [[[]] * 700_000, [{"a": 1}] * 200_000, [0] * 1_400_000, ["ab"] * 500_000], ids=["[", "{", "0", "text"]
+    ("part", "times"),
+    [([], 700_000), ({"a": 1}, 200_000), (0, 1_400_000), ("ab", 500_000)],
+    ids=["[", "{", "0", "text"],
 )
-def test_a_result_of_too_many_objects_stays_the_text_that_came(result: Any) -> None:
+def test_a_result_of_too_many_objects_stays_the_text_that_came(part: Any, times: int) -> None:
+    result = [part] * times
     reply = READY + frame({"r": result})
     started, frames = frames_of(reply)
     assert started
@@ -46,8 +49,9 @@ def test_a_result_of_too_many_objects_stays_the_text_that_came(result: Any) -> N
     assert (frames["call"]["opened"], frames["call"]["written"]) == (["a"], [])
 
 
-@pytest.mark.parametrize("result", ["x, [{" * 800_000, 'say "{[,]}" \\' * 200_000, "é" * 300_000])
-def test_brackets_within_a_long_text_are_text(result: str) -> None:
+@pytest.mark.parametrize(("part", "times"), [("x, [{", 800_000), ('say "{[,]}" \\', 200_000), ("é", 300_000)])
+def test_brackets_within_a_long_text_are_text(part: str, times: int) -> None:
+    result = part * times
     assert frames_of(READY + frame({"r": result}))[1]["call"]["result"] == {"r": result}
 
 
@@ -63,16 +67,17 @@ def test_what_only_looks_like_the_end_of_a_frame_is_part_of_its_result() -> None
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("begins", "part", "times", "ends"),
     [
-        b"[" * 6_000_000,
-        b'{"step": "call", "error": [' + b"{}," * 500_000 + b"0]}",
-        b'{"step": "call", "result": 1, "opened": [' + b"[]," * 700_000 + b"0]}",
-        b'{"junk": [' + b"[]," * 700_000 + b'0], "step": "call", "result": 1}',
-        b'{"step": "describe", "result": [' + b"[]," * 700_000 + b'0], "opened": [], "written": []}',
+        (b"", b"[", 6_000_000, b""),
+        (b'{"step": "call", "error": [', b"{},", 500_000, b"0]}"),
+        (b'{"step": "call", "result": 1, "opened": [', b"[],", 700_000, b"0]}"),
+        (b'{"junk": [', b"[],", 700_000, b'0], "step": "call", "result": 1}'),
+        (b'{"step": "describe", "result": [', b"[],", 700_000, b'0], "opened": [], "written": []}'),
     ],
 )
-def test_a_heavy_line_that_is_no_answer_is_never_read(line: bytes) -> None:
+def test_a_heavy_line_that_is_no_answer_is_never_read(begins: bytes, part: bytes, times: int, ends: bytes) -> None:
+    line = begins + part * times + ends
     assert frames_of(READY + line + b"\n") == (True, {})
 
 

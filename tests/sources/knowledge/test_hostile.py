@@ -27,22 +27,27 @@ MEGA = 1 << 20
 MUCH = 1 << 18
 DELIMITER = "a|b\n--" + "|  " * 60 + "x"
 """A table's second line that is none: an expression that can match each blank in two ways tries them all."""
-LONG = {
-    "one line": "x" * (4 * MUCH),
-    "signs of a heading": "#" * MUCH,
-    "a heading of blanks": "# a" + " " * MUCH + "b",
-    "a heading of signs": "# a" + " #" * MUCH + "b",
-    "bars": "|" * MUCH,
-    "a table's head": "|".join(["c"] * MUCH) + "\n" + "|".join(["--"] * MUCH) + "\n" + "d|d\n" * 5_000,
-    "a fence's line": "```" + "p" * MUCH + "\n" + "code code\n" * 30_000,
-    "a delimiter": DELIMITER,
-    "blank lines": "\n" * MUCH,
-    "quotes": ">" * MUCH,
-    "nested lists": "\n".join(" " * (number % 900) + "- x" for number in range(5_000)),
-    "combining characters": "a" + "\u0301\u0327" * (MUCH // 2),
-    "one row of a table": ",".join(["12"] * MUCH),
-    "nested JSON": "[" * MUCH,
-}
+
+
+def long_texts() -> dict[str, str]:
+    return {
+        "one line": "x" * (4 * MUCH),
+        "signs of a heading": "#" * MUCH,
+        "a heading of blanks": "# a" + " " * MUCH + "b",
+        "a heading of signs": "# a" + " #" * MUCH + "b",
+        "bars": "|" * MUCH,
+        "a table's head": "|".join(["c"] * MUCH) + "\n" + "|".join(["--"] * MUCH) + "\n" + "d|d\n" * 5_000,
+        "a fence's line": "```" + "p" * MUCH + "\n" + "code code\n" * 30_000,
+        "a delimiter": DELIMITER,
+        "blank lines": "\n" * MUCH,
+        "quotes": ">" * MUCH,
+        "nested lists": "\n".join(" " * (number % 900) + "- x" for number in range(5_000)),
+        "combining characters": "a" + "\u0301\u0327" * (MUCH // 2),
+        "one row of a table": ",".join(["12"] * MUCH),
+        "nested JSON": "[" * MUCH,
+    }
+
+
 CUTTING = """
 import json, sys
 from habilis.sources.documents.passages import passages
@@ -60,11 +65,12 @@ def _limited() -> None:
 
 def test_a_text_of_any_shape_is_cut_within_little_time_and_memory() -> None:
     """Twenty seconds of processor are ten times what is needed; what grows by the square of a length needs hours."""
+    texts = long_texts()
     ended = subprocess.run(
-        [sys.executable, "-c", CUTTING], input=json.dumps(LONG).encode(), capture_output=True, preexec_fn=_limited
+        [sys.executable, "-c", CUTTING], input=json.dumps(texts).encode(), capture_output=True, preexec_fn=_limited
     )
     grown = dict(json.loads(line) for line in ended.stdout.splitlines())
-    assert list(grown) == list(LONG), ended.stderr[-300:]
+    assert list(grown) == list(texts), ended.stderr[-300:]
     assert max(grown.values()) < 3
 
 
@@ -122,16 +128,17 @@ async def test_indexing_that_nobody_waits_for_any_more_ends_at_the_next_passage(
     assert tool.missing()
 
 
-HTML = {
-    "nested.html": b"<div>" * 1_000_000 + b"deep",
-    "attribute.html": b"<p title='" + b"x" * (16 * MEGA) + b"'>long</p>",
-    "entities.html": b"<!DOCTYPE x [<!ENTITY a 'ha'>"
-    + b"".join(b"<!ENTITY %c '%s'>" % (98 + n, b"&%c;" % (97 + n) * 20) for n in range(20))
-    + b"]><p>&u;</p>",
-    "coded.html": b"<meta charset=punycode><p>" + b"a-b" * MEGA,
-    "table.html": b"<table><tr>" + b"<td>x" * 50_000 + b"<tr><td>x<td>y" * 50_000,
-    "list.html": b"<ul>" + b"<li>item" * 200_000,
-}
+def pages() -> dict[str, bytes]:
+    return {
+        "nested.html": b"<div>" * 1_000_000 + b"deep",
+        "attribute.html": b"<p title='" + b"x" * (16 * MEGA) + b"'>long</p>",
+        "entities.html": b"<!DOCTYPE x [<!ENTITY a 'ha'>"
+        + b"".join(b"<!ENTITY %c '%s'>" % (98 + n, b"&%c;" % (97 + n) * 20) for n in range(20))
+        + b"]><p>&u;</p>",
+        "coded.html": b"<meta charset=punycode><p>" + b"a-b" * MEGA,
+        "table.html": b"<table><tr>" + b"<td>x" * 50_000 + b"<tr><td>x<td>y" * 50_000,
+        "list.html": b"<ul>" + b"<li>item" * 200_000,
+    }
 
 
 def _circle() -> bytes:
@@ -159,7 +166,7 @@ def _object_stream() -> bytes:
 async def test_hostile_documents_cost_themselves_alone(shelf: Shelf) -> None:
     shelf.reader = Extractor(SandboxSettings(), shelf.said.append, each_s=6)
     hostile = {
-        **HTML,
+        **pages(),
         "circle.pdf": _circle(),
         "stream.pdf": _packed(b"BT " * 50_000_000),
         "object.pdf": _object_stream(),
