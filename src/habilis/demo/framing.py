@@ -20,8 +20,8 @@ _BETWEEN = re.compile(rf"(?<=[.?!;]){_ABBREVIATED}(?: +and)? +(?=\S)|(?<=[?.!]) 
 _ASKS = re.compile(
     r"(?:(?:and|so|but|also|then|now|ok|okay|please|hi|hello|hey)\b,? )*"
     r"(?:(?:on|in|at|by|for|to|from|with|of) )?(?:what|which|who|whose|whom|when|where|why|how|is|are|was|were|do"
-    r"|does|did"
-    r"|has|have|had|can|could|would|will|list|give|tell|show|name|count|find|add|sum|calculate|work out)(?:['’]s)?\b",
+    r"|does|did|has|have|had|can|could|would|will|list|give|tell|show|name|count|find|add|sum|calculate|work"
+    r" out)(?:['’]s)?\b",
     re.IGNORECASE,
 )
 _LIGHT = set(
@@ -41,9 +41,9 @@ _OURS = re.compile(r"^(?:all )?(?:my|our|the)(?: [a-z]+)? (?P<noun>[a-z]+) (?:is
 _DESCRIBES = re.compile(
     r"(?:so |now |ok(?:ay)?,? |hi,? |hello,? )?(?:here(?:['’]s| is| are)|this is|these are|attached is"
     r"|(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are)?(?: just| also)? (?:got|have|keep|kept|keeping|put|made|wrote"
-    r"|write"
-    r"|using|use|attached|uploaded|collected|recorded|record|log|logged|track|tracked|note|noted|looking|saved|exported"
-    r"|entered|typed)\b|have|i have|we have|@ (?:is|are|has|holds?|lists?|contains?|shows?|records?|covers?)\b)",
+    r"|write|using|use|attached|uploaded|collected|recorded|record|log|logged|track|tracked|note|noted|looking|saved"
+    r"|exported|entered|typed)\b|have|i have|we have|@ (?:is|are|has|holds?|lists?|contains?|shows?|records?|covers?)"
+    r"\b)",
     re.IGNORECASE,
 )
 _FORM_WORDS = set(
@@ -55,9 +55,11 @@ _FORM_WORDS = set(
     plain places either nicely report reported one two three four five six zero 0 1 2 3 4 5 6 % i'd after""".split()  # noqa: SIM905
 )
 """Words of a sentence about the form of an answer."""
-_DECIMALS = re.compile(r"\b(?P<n>[0-6]|no|zero|one|two|three|four|five|six)[ -](?:decimals?|decimal[ -](?:places?"
-                       r"|digits?|figures?)"
-                       r"|places?|digits? after)\b", re.IGNORECASE)  # fmt: skip
+_DECIMALS = re.compile(
+    r"\b(?P<n>[0-6]|no|zero|one|two|three|four|five|six)[ -]"
+    r"(?:decimals?|decimal[ -](?:places?|digits?|figures?)|places?|digits? after)\b",
+    re.IGNORECASE,
+)
 _WHOLE = re.compile(
     r"\b(?:whole|integer|(?:full|nearest) (?:number|percent)|nearest (?:unit|one))\b|\bwithout decimals\b", re.I
 )
@@ -68,9 +70,9 @@ _LIKE_DAY = re.compile(
     r"(?:\d{4}-\d\d-\d\d|yyyy-mm-dd)(?: (?:form|format|style|please))*",
     re.IGNORECASE,
 )
-_UNIT_ALONE = re.compile(rf"(?:please )?(?:and )?(?:give|write|state|answer|show)?(?: it)? ?in"
-                         rf" (?P<unit>{UNIT})(?:,? please)?",
-                         re.IGNORECASE)  # fmt: skip
+_UNIT_ALONE = re.compile(
+    rf"(?:please )?(?:and )?(?:give|write|state|answer|show)?(?: it)? ?in (?P<unit>{UNIT})(?:,? please)?", re.IGNORECASE
+)
 
 
 def framed(question: str, files: Sequence[SeenFile]) -> str:

@@ -34,6 +34,7 @@ MONEY = (
     "|donated|raised?|contributed|charged?|billed"
 )
 """Words for what a table counts in money."""
+_BORN = "birthday birthdate born dob birth"
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
     ("we (?:have )?scored?", "for"),
@@ -42,7 +43,7 @@ ALIKE = (
     ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
-    ("birthdays?|born|dates? of birth", "birthday birthdate born dob birth"),
+    ("birthdays?|born|dates? of birth", _BORN),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
     ("winds?(?: speeds?)?", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
@@ -73,7 +74,6 @@ COMES = (
 )
 """Verbs before a place, and the columns that say from or to where."""
 
-_BORN = "birthday birthdate born dob birth"
 SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "oldest": (("age", "highest"), ("year published vintage built", "lowest"), (_BORN, "lowest")),
     "youngest": (("age", "lowest"), (_BORN, "highest")),
