@@ -75,6 +75,27 @@ _UNIT_ALONE = re.compile(
 )
 
 
+_SKIPPED = re.compile(
+    r"(?:(?:you can |please |just |and |but )*(?:leave out|leaving out|leave|skip|skipping|ignore|ignoring|not counting"
+    r"|don't count|forget(?: about)?|excluding|without)|ignoring) (?P<what>.+)",
+    re.IGNORECASE,
+)
+_BLANK = re.compile(r"\b(?:blanks?|empty|missing|gaps?|no|nothing|without|unrecorded|not|never)\b|n't\b", re.IGNORECASE)
+_BLANK_WORDS = set(
+    """a all an and any are blank blanks cell cells column count counts didn't didnt down empty entered entry entries
+    figure figures for forgot gap gaps have haven't has hasn't had i i've in is isn't it left line lines logged measured
+    missing my no not note noted nothing number numbers of one ones or out put reading readings record recorded records
+    row rows she he that the them there there's they those was wasn't we weren't were where which with without write
+    written wrote value values""".split()  # noqa: SIM905
+)
+"""Words of a remark that rows without a value do not count."""
+_OF_VALUES = re.compile(
+    r"\b(?:average|mean|median|total|sum|highest|lowest|longest|shortest|largest|smallest|biggest|maximum|minimum|most"
+    r"|least|range|difference|add up|how much)\b",
+    re.IGNORECASE,
+)
+
+
 def framed(question: str, files: Sequence[SeenFile]) -> str:
     """`question` without the sentences that only name its file or the form of its answer, with both behind it as
     other questions have them. As it is where nothing that asks is left."""
@@ -87,6 +108,8 @@ def framed(question: str, files: Sequence[SeenFile]) -> str:
         named = [one for one in files if _names(one, part)]
         if not _asks(part, bool(kept)) and len(named) == 1 and _says_where(part, named[0]):
             file = named[0].named
+        elif _skips_blanks(part, " ".join(kept) or question):
+            continue
         elif kept and (said := _form(_without(part, named))) is not None:
             form, file = form + said, file or next((one.named for one in named), "")
         elif any(_ends(one) for one in kept) and is_wish(part.strip(" .!"), shown):
@@ -130,7 +153,19 @@ def _apart(part: str, files: Sequence[SeenFile]) -> list[str]:
             before = None
         if found := behind or before:
             return [found["one"] if not part.endswith("?") else found["one"] + "?", found["other"]]
-    return [part]
+    head, _, tail = part.rpartition(", ")
+    return [head.rstrip(" ,") + "?", tail] if head and _skips_blanks(tail, head) else [part]
+
+
+def _skips_blanks(part: str, asked: str) -> bool:
+    """Whether a sentence only says that rows without the value that is asked for do not count: they never do."""
+    match = _SKIPPED.fullmatch(part.strip(" ().!;?"))
+    if match is None or not _OF_VALUES.search(asked) or re.search(r"\bhow many\b", asked, re.IGNORECASE):
+        return False
+    if not _BLANK.search(match["what"]):
+        return False
+    others = {word for word in words(match["what"].replace("'", "")) if word not in _BLANK_WORDS}
+    return {one for word in others for one in stems(word)} <= {*stems(asked)}
 
 
 def _without(part: str, named: Sequence[SeenFile]) -> str:

@@ -105,8 +105,9 @@ class Unclear:
 
 def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
     """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
-    text = framed(with_file_named(spelled_out(squeeze(question)), files), files)
-    text, form = peel(to_the_point(text, " ".join(file.begins for file in files)))
+    shown = " ".join(file.begins for file in files)
+    text = framed(with_file_named(spelled_out(squeeze(question), shown), files), files)
+    text, form = peel(to_the_point(text, shown))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if form.dated and not _dated_so(form.dated, files):

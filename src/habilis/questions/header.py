@@ -26,6 +26,7 @@ from habilis.questions.nouns import (
     PEOPLE,
     ROSTERS,
     SAME,
+    SHORT,
     TIMES,
     UNITS,
 )
@@ -39,8 +40,9 @@ _NOT_ONE = {"seen", "from", "with", "over", "into"}
 """Last words of columns that are none of what they hold."""
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|"
-    r"\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4}$"
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? +)?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+    r"|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|\d{1,2}\.?[ -][A-Z][a-z]{2,8}\.?[ -](?:\d{4}|\d\d)$"
+    r"|\d{1,2}([/.])\d{1,2}\1\d\d$)"
 )
 
 
@@ -128,17 +130,8 @@ class TableHeader:
     @property
     def are_sums(self) -> bool:
         """Whether a row is a sum of money."""
-        return self.rows_are in {
-            *KINDS[0].split(),
-            "donation",
-            "budget",
-            "bill",
-            "cost",
-            "fine",
-            "loan",
-            "refund",
-            "ledger",
-        }
+        more = ("donation", "budget", "bill", "cost", "fine", "loan", "refund", "ledger")
+        return self.rows_are in (*KINDS[0].split(), *more)
 
     @property
     def labels_people(self) -> bool:
@@ -148,7 +141,8 @@ class TableHeader:
 
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
-        return _only([i for i, name in enumerate(self.names) if set(wanted) & set(stems(name))])
+        named = [{one for word in stems(name) for one in (word, SHORT.get(word, word))} for name in self.names]
+        return _only([i for i, own in enumerate(named) if {*wanted} & own])
 
     def only_day(self) -> int | None:
         """The one column whose shown cells are dates."""
@@ -161,7 +155,7 @@ class TableHeader:
     def label(self) -> int | None:
         """The one column that names the rows."""
         own = self._own({"name", "title", "label", "full"})
-        if own is not None and self.kind(own) != "number":
+        if own is not None and self.kind(own) not in ("number", "moment", "flag"):
             return own
         if self.numbering() is not None:
             naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *NAMING)]
@@ -391,7 +385,9 @@ def _in_short(name: str) -> list[tuple[str, ...]]:
 
 def _by_one_word(name: str) -> list[tuple[str, ...]]:
     """By its last word that says what it is."""
-    short = _in_short(name)[1]
+    short = _in_short(re.sub(r"(?<=\w{3}) per \w+$", "", name))[1]
+    if re.search(r"\bper \w+$", name):
+        return [short] if len(short) == 1 and len(short[0]) > 3 else []
     return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] not in _NOT_ONE else []
 
 

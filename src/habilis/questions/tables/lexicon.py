@@ -63,6 +63,7 @@ ALIKE = (
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
     ("payments?", "paid payment"),
+    ("(?:estimated|valued)(?: at)?", "value valuation estimate worth"),
     ("automatic(?:ally)?", "auto automatic"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
@@ -87,7 +88,7 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "cheapest": (("price cost rent fee fare", "lowest"),),
     "least expensive": (("price cost", "lowest"),),
     "most expensive": (("price cost rent fee fare", "highest"), ("total", "highest")),
-    "dearest": (("price cost", "highest"),),
+    "dearest": (("price cost rent fee fare", "highest"),),
     "longest": (("minutes duration length pages words distance nights hours", "highest"),),
     "shortest": (("minutes duration length pages words distance nights hours", "lowest"),),
     "quickest": (("minutes duration", "lowest"), ("finish", "lowest"), ("seconds time", "lowest")),
@@ -100,6 +101,8 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "heaviest": (("weight", "highest"),),
     "lightest": (("weight", "lowest"),),
     "tallest": (("height", "highest"),),
+    "most valuable": (("value worth", "highest"),),
+    "least valuable": (("value worth", "lowest"),),
     "best rated": (("rating", "highest"),),
     "highest rated": (("rating", "highest"),),
     "worst rated": (("rating", "lowest"),),

@@ -256,9 +256,10 @@ class RowsMeant(ColumnsMeant):
 
 
 def _contradicts(conditions: list[str]) -> bool:
-    """Whether a row would have to hold two values in one column."""
+    """Whether a row would have to hold two values in one column, or say yes and no there."""
     equal = [one.partition(" equals ")[0] for one in conditions if " equals " in one and not one.startswith("* ")]
-    return len({*equal}) < len(equal)
+    flags = [{one.removesuffix(end) for one in conditions if one.endswith(end)} for end in (' yes ""', ' no ""')]
+    return len({*equal}) < len(equal) or bool(flags[0] & flags[1])
 
 
 def may_be_name(word: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from habilis.questions.tables.lexicon import MONTHS
+from habilis.questions.tables.lexicon import MONTHS, NUMBERED
 
 
 def _with_year(match: re.Match[str]) -> str:
@@ -95,6 +95,19 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
+    (r"^((?:going|judging) by [^,]+?), (.+)$", r"\2, \1"),
+    (rf"^(?:the )?top ({NUMBERED[6:-1]}) (?=(?:most|least|\w+est)\b)", r"\1 "),
+    (r"\b(?:marked|noted|put|entered|listed|recorded)(?: down)? as (?=(?:an? |the )?[a-z])", ""),
+    (r"\bthan (?:what|that which) (?=(?:i|we|they|he|she|it)\b)", "than "),
+    (
+        r"^((?:the )?(?:biggest|largest|highest|longest|most|smallest|lowest|shortest)\b.*) in (?:one|any one) \w+$",
+        r"\1",
+    ),
+    (
+        r"\b(different|distinct|unique) (?:entries|values|items|things|names)(?: (?:are|do) (?:there|we have))? in "
+        r"(?:the )?(.+?) column$",
+        r"\1 \2",
+    ),
     (r"\b(?:takes?|took|taken|taking) part\b", ""),
     (r"\bdays off\b", "days"),
     (r"\b(times?|races?|swims?|runs?) over (?=(?:the )?\d[\d.]* ?(?:k?m|miles?|met|kilo))", r"\1 in the "),
@@ -182,6 +195,7 @@ SINCE_MARKED = (
         r"total \2 of \1",
     ),
     (r"\((by (?:the )?#\d+#)\)", r"\1"),
+    (r"(?<![#\w])[a-z]+ (#\w+#) \((#\d+#) (?:is |= ?)?(\w[\w.-]*)\)", r"\1 with \2= \3"),
     (
         r"^((?:(?:my|our|the) )*(?:how|total|average|median|mean|highest|lowest|what (?:do|did|does))\b.*?),? "
         r"(?:over|across|for|in|of) all "
@@ -203,6 +217,11 @@ SINCE_MARKED = (
     (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
     (r"^(#\d+#) #R# (?=(?:on|at|in|for|of)\b)", r"\1 "),
     (r"\bwithout (?:a single|any) (?=#\d+#)", "without "),
+    (r"(?<= than )(?:i|we|they|he|she) (#\d+#)(?: for (?:it|them))?", r"\1"),
+    (
+        r"\bbetween ([A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*) (#\d+#) and (?:(?:his|her|its|their|the) )?(#\d+#)",
+        r"between \2 and \3 for \1",
+    ),
     (
         r"\b(more|less|fewer|higher|lower) than (\d[\d.]*) in (?:both )?(#\d+#) and (?:in )?(#\d+#)",
         r"with \3 \1 than \2 and \4 \1 than \2",
@@ -249,7 +268,23 @@ SINCE_MARKED = (
         r"(?!(?:not|no|after|before|above|below|over|under|at|in|on|between|more|less|missing|blank|empty)\b)(?=[^\W\d_])",
         r", \1= ",
     ),
-    (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
+    (
+        r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) "
+        r"(?:entered|given|recorded|listed|named|noted|down|written(?: down| in)?|filled in|put down|set|yet)\b",
+        r"\1 \2",
+    ),
+    (r"\b(?:(?:is|are|was|were|still|has|have) )*missing (?:(?:an?|any|the|their|its) )?(?=#\d+#)", "without "),
+    (
+        r"\b(?:(?:do|does|did|have|has|had) )?(?:(?:i|we|they|he|she|it) )?not "
+        r"(?:note|write|put|enter|record|fill|mark|get|know)(?:d|n|ed|ten)?(?: down| in)? "
+        r"(?:(?:an?|any|the|their|its) )?(#\d+#)(?: down| in)?(?=$|[ ,])",
+        r"without \1",
+    ),
+    (
+        r"\b(?:has|have|had|is|are|with)?(?: got)? ?(?:nothing|no value|an? (?:empty|blank)(?: cell| value)?)"
+        r"(?: (?:written|entered|noted|put|down|recorded|filled in))* (?:for|in|under) (?:the )?(#\d+#)",
+        r" without \1",
+    ),
     (
         r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "
         r"(?:(?:is|are|was|were|still|been|left|yet) )*"
@@ -261,7 +296,6 @@ SINCE_MARKED = (
         r"(?:the |their |its )?(?=#\d+#)",
         r"\2 \1 than ",
     ),
-    (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
     (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
     (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
