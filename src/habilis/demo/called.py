@@ -10,9 +10,11 @@ from habilis.questions.language import QUOTED
 from habilis.questions.prompts import SeenFile
 
 _NOUN = r"(?:(?:csv|tsv|text|data|excel) )?(?:file|sheet|spreadsheet|list|table|data|csv|tsv|export|document|log|page)"
+_LISTED = r"(?:list|log|diary|record|journal|table|sheet|spreadsheet|file|register|roster|rota|book|data)"
 _OURS = r"(?:the|my|our|this|that)"
 _BEFORE = r"(?:in|inside|from|of|see|check|use|using|at|to|on|per|by|with|through)"
 _ENDS = r"(?=\s*[,.?!;:)]|\s*$| (?:and|please|so|thanks|for me)\b)"
+_GOES_ON = rf"(?:{_ENDS}|(?= (?:are|is|were|was|do|does|did|have|has|that|which|with|where)\b))"
 _FILE_LIKE = re.compile(
     r"\w\.(?:csv|tsv|tab|jsonl?|txt|text|md|markdown|log|dat|ini|cfg|conf|ya?ml|xml|html?)\b", re.IGNORECASE
 )
@@ -85,10 +87,18 @@ def with_file_named(question: str, files: Sequence[SeenFile]) -> str:
     said = r"[\W_]+".join(map(re.escape, words))
     exact = rf"(?<![\w/]){re.escape(stem)}(?![\w/.])" if re.search(r"[_-]", stem) else r"(?!)"
     forms = [(rf"(?:\b{_OURS} )?{exact}(?: {_NOUN}\b)?", named), (rf"\b(?:{_OURS} )?{said} {_NOUN}\b", named)]
+    own = "|".join(map(re.escape, words))
+    partly = rf"\b(?:{_BEFORE}|over|on) {_OURS} (?:whole |entire |full )?(?:(?:{own}) )+{_LISTED}{_GOES_ON}"
+    forms += [(partly, rf"in {_plain(named)}")]
+    if any(re.fullmatch(_LISTED, word, re.IGNORECASE) for word in words):
+        forms += [
+            (rf"\b(?:{_BEFORE}|over|on) {_OURS} (?:whole |entire |full )?{_LISTED}{_GOES_ON}", rf"in {_plain(named)}")
+        ]
     if len(words) > 1:
         forms += [(rf"\b({_BEFORE}) {_OURS} {said}\b{_ENDS}", rf"\1 {_plain(named)}"), (rf"^{said}(?=: )", named)]
     for form, told in forms:
-        text = re.sub(form, told if told.startswith("\\1") else lambda _: named, question, count=1, flags=re.IGNORECASE)
+        told_so = told if told != named else lambda _: named
+        text = re.sub(form, told_so, question, count=1, flags=re.IGNORECASE)
         if text != question:
             return text
     return question

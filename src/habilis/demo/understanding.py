@@ -47,8 +47,8 @@ _THE_FILE = re.compile(
 _SAID_THERE = re.compile(
     r"[.?!;,] ?\(?(?:(?:I(?:'m told|'ve been told| think| believe| know| was told|'m sure)(?: that)? )?"
     r"(?:(?:it|they|she|he|this|that|these|those|all|everything|both|"
-    r"(?:the|my|our|all(?: the)?) (?:[a-z]+ )?(?:numbers?|figures?|data|details?|answers?|information|list|notes?|file"
-    r"|table|results?|records?|times?|dates?|prices?|amounts?|log|spreadsheet))(?: all)?(?:'s|'re)?"
+    r"(?:(?:the|my|our|all(?: the)?) (?:[a-z]+ )?)?(?:numbers?|figures?|data|details?|answers?|information|list|notes?"
+    r"|file|table|results?|records?|times?|dates?|prices?|amounts?|log|spreadsheet))(?: all)?(?:'s|'re)?"
     r"(?: (?:is|are|was|were|says? so|stands?|can be found|comes?|(?:must|should|ought to|will|would) (?:all )?be))?"
     r"(?: (?:written|noted|listed|given|all|said|somewhere|there))* (?:in|on|from)|see|look in|look at|check|use|using|"
     r"according to|says|so says|going by|the (?:file|table|list|log) is(?: in| called)?|"

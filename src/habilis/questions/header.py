@@ -184,6 +184,7 @@ class TableHeader:
             return 0
         plain = [i for i, name in enumerate(self.names) if stems(name) in (["id"], ["no"], ["nr"], ["number"])]
         own = plain[0] if len(plain) == 1 else self._own({"id", "no", "nr", "number"})
+        own = None if own is not None and self.kind(own) in ("moment", "flag") else own
         counts = own is not None and self.kind(own) == "number" and words(self.names[own]) != stems(self.names[own])
         return None if counts else own  # "visits" of a page say how many
 
@@ -196,7 +197,8 @@ class TableHeader:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
         if re.search(rf"(?<![^\W_]){re.escape(unit.lower())}(?![^\W_])", self.names[column].lower()):
             return True  # km/h
-        own = words(self.names[column])
+        cells = (row[column] for row in self.samples if column < len(row))
+        own = [*words(self.names[column]), *re.findall(r"[€$£]", " ".join((self.names[column], *cells)))]
         meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
         if any(unit.lower() in said.split() and {*said.split()} & {*own} for said in UNITS.values()):
             return True

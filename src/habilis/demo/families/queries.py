@@ -151,7 +151,7 @@ class _Query(GroupsCompared):
             self._of_one_kind,
         ):
             if call := way(text):
-                call = self._of_two(self._in_time(call, phrase))
+                call = self._as_written(self._of_two(self._in_time(call, phrase)))
                 if call.operation.key == "query_cells" and _NO_CELL.match(phrase.strip()):
                     raise CannotAnswerError(f"it does not understand what of {self._file.named} is asked for")
                 return call
@@ -170,6 +170,16 @@ class _Query(GroupsCompared):
             return call
         named = part_of(self._header, self._header.names.index(str(name)), asked[1].lower())
         return replace(call, values={**call.values, "column": named})
+
+    def _as_written(self, call: DemoCall) -> DemoCall:
+        """The call for the dates as they stand in the file, where one of them is asked for and no cell has a time."""
+        group = str(call.values.get("group", ""))
+        name = group.removeprefix("day of ")
+        if call.operation.key != "query_top_groups" or name == group or name not in self._header.names:
+            return call
+        column = self._header.names.index(name)
+        timed = any(":" in row[column] for row in self._header.samples if column < len(row))
+        return call if timed else replace(call, values={**call.values, "group": name})
 
     # kinds of questions
 

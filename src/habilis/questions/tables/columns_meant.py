@@ -85,7 +85,7 @@ class ColumnsMeant(PartlySaid):
             text,
             flags=re.I,
         )
-        text = self._after_marking(text)
+        text = self._after_marking(re.sub(r",? in (euros?|pounds|dollars)(?=$|[ ,])", self._in_money, text, flags=re.I))
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
@@ -106,6 +106,12 @@ class ColumnsMeant(PartlySaid):
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
 
+    def _in_money(self, match: re.Match[str]) -> str:
+        """ "in euros" is passed over where each column of numbers that is named is in euros, or may be."""
+        named = {int(one) for one in re.findall(r"#(\d+)#", match.string)}
+        numbers = [one for one in named if self._header.kind(one) == "number"]
+        return "" if numbers and all(self._header.takes_unit(one, match[1].lower()) for one in numbers) else match[0]
+
     def _lies_in(self, match: re.Match[str]) -> str:
         """ "which bikes are located in Oslo" without the column that says where; a day is of what was done."""
         return match[0] if self._header.kind(int(match[2])) == "moment" else f"{match[1]} was "
@@ -123,6 +129,10 @@ class ColumnsMeant(PartlySaid):
     def _of_counts(self, text: str) -> str:
         """ "the biggest count of starlings" with the column that counts, "cheapest per ball" with such a price."""
         for i, name in enumerate(self._header.names):
+            if words(name)[-2:] in (["in", "stock"], ["on", "hand"]) and self._header.kind(i) == "number":
+                text = re.sub(
+                    rf"\b(?:in|on) (?:(?:the|our) )?(?:#R#|{words(name)[-1]})(?=$|[ ,])", f"#{i}#", text, flags=re.I
+                )
             if words(name) == ["count"] and self._header.kind(i) == "number":
                 text = re.sub(rf"\b({_MEASURED_SO}) counts?\b(?! of #R#)", rf"\1 #{i}#", text, flags=re.I)
             if per := re.search(r"\b(?:price|cost|rent|fee)(?: per |/| each )(\w+)$", name, re.I):

@@ -69,7 +69,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"(?:the |any )?(?:blanks?|empty (?:ones|cells|values|rows)|missing (?:ones|values)|gaps)$",
         r"\1",
     ),
-    (r",? \(?(?:both (?:days |dates |ends )?(?:included|inclusive)|inclusive(?:ly)?)\)?$", ""),
+    (r",? \(?(?:both (?:days |dates |ends )?(?:included|inclusive)|inclusive(?:ly)?)\)?(?=$|,)", ""),
     (r" (?:in|at) one go\b", ""),
     (r",? (?:across|over) all (?:the )?(?=#)", ""),
     (
@@ -234,7 +234,7 @@ SINCE_MARKED = (
         r"total \1",
     ),
     (
-        r"^how many (?:pieces|units|copies|#\d+#) (?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+) "
+        r"^how many (?:(?:pieces|units|copies|#\d+#) )?(?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+(?: [\w-]+)?) "
         r"(?:are|is|were|was|do we have|have we got) (?:there )?(#\d+#)$",
         r"how many \2 of \1",
     ),
