@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from habilis.questions.column_words import by_one_word, in_full, in_short
 from habilis.questions.language import QUOTED, number, root, stems, words
 from habilis.questions.nouns import (
-    ADDS_NOTHING,
     CLASSES,
     GENERIC,
     IN_ORDER,
@@ -25,7 +25,6 @@ from habilis.questions.nouns import (
     NO_NUMBER,
     PEOPLE,
     ROSTERS,
-    SAME,
     SHORT,
     TIMES,
     UNITS,
@@ -36,8 +35,6 @@ from habilis.questions.world import CannotAnswerError
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
 _FLAGS = {"yes", "no", "true", "false", "y", "n", "ja", "nein", "oui", "non", "si", "sí"}
-_NOT_ONE = {"seen", "from", "with", "over", "into"}
-"""Last words of columns that are none of what they hold."""
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? +)?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
@@ -61,6 +58,13 @@ class TableHeader:
 
     def kind(self, column: int) -> str:
         """number, flag, moment or text, as far as the shown cells say; '' where none is shown."""
+        return self._kinds[column]
+
+    @cached_property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(map(self._kind, range(len(self.names))))
+
+    def _kind(self, column: int) -> str:
         cells = [row[column].strip() for row in self.samples if column < len(row) and row[column].strip()]
         if not cells:
             return ""
@@ -154,6 +158,10 @@ class TableHeader:
 
     def label(self) -> int | None:
         """The one column that names the rows."""
+        return self._label
+
+    @cached_property
+    def _label(self) -> int | None:
         own = self._own({"name", "title", "label", "full"})
         if own is not None and self.kind(own) not in ("number", "moment", "flag"):
             return own
@@ -180,6 +188,10 @@ class TableHeader:
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
+        return self._numbering
+
+    @cached_property
+    def _numbering(self) -> int | None:
         if self.numbered or self._numbers_rows(0):
             return 0
         plain = [i for i, name in enumerate(self.names) if stems(name) in (["id"], ["no"], ["nr"], ["number"])]
@@ -241,13 +253,13 @@ class TableHeader:
     def _said(self) -> dict[tuple[str, ...], list[int]]:
         """How a question may say each column, surest first: another column gives way to one that is said in full."""
         found: dict[tuple[str, ...], list[int]] = {}
-        for ways in (_in_full, _in_short, _by_one_word):
+        for ways in (in_full, in_short, by_one_word):
             sure = set(found)
             for column, name in enumerate(self.names):
                 for way in ways(name):
                     if {*way} <= {"how", "many", "much"}:
                         continue  # a column of that name is meant by what it counts
-                    timed = ways is _in_short and self.kind(column) == "number" and "time" in words(name)
+                    timed = ways is in_short and self.kind(column) == "number" and "time" in words(name)
                     if timed and "time" not in way:
                         continue  # "pickings" are no "Picking time (min)"
                     if way and way not in sure:
@@ -256,7 +268,7 @@ class TableHeader:
 
     @cached_property
     def _in_full(self) -> set[tuple[str, ...]]:
-        return {way for name in self.names for way in _in_full(name)}
+        return {way for name in self.names for way in in_full(name)}
 
     def marked(self, phrase: str) -> str:
         """`phrase` with its columns and rows marked. Raises `CannotAnswerError` for what may be two columns."""
@@ -365,32 +377,6 @@ class TableHeader:
         if word.lower() in ("things", "items") and self.label() is None:
             return False
         return stem in self._called or whole or self._is_doer(stem) or re.fullmatch(GENERIC, word, re.I) is not None
-
-
-def _in_full(name: str) -> list[tuple[str, ...]]:
-    own, rate = tuple(stems(name)), tuple(stems(name.replace("/", " per ")))
-    return [own, (*own[:-1], f"{own[-1]}ly"), *([rate] if rate != own else [])] if own else []
-
-
-def _in_short(name: str) -> list[tuple[str, ...]]:
-    """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
-    name = re.sub(r"(?<=\w) ?[(\[][^)\]]*[)\]]$", "", name)
-    own = words(name)
-    while len(own) > 1 and (own[-1] in ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
-        own = own[:-1]
-    whole = words(name)
-    while len(whole) > 1 and any(whole[-1] in said.split() for said in UNITS.values()):
-        whole = whole[:-1]
-    short = tuple(stems(" ".join(own)))
-    return [tuple(stems(" ".join(whole))), short, tuple(SAME.get(word, word) for word in short)]
-
-
-def _by_one_word(name: str) -> list[tuple[str, ...]]:
-    """By its last word that says what it is."""
-    short = _in_short(re.sub(r"(?<=\w{3}) per \w+$", "", name))[1]
-    if re.search(r"\bper \w+$", name):
-        return [short] if len(short) == 1 and len(short[0]) > 3 else []
-    return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] not in _NOT_ONE else []
 
 
 def _only(found: list[int]) -> int | None:

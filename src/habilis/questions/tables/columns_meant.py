@@ -19,7 +19,7 @@ from habilis.questions.tables.lexicon import (
     first_column_for,
 )
 from habilis.questions.tables.partly_said import PartlySaid, roots
-from habilis.questions.tables.wordings import REWRITTEN, SINCE_MARKED
+from habilis.questions.tables.wordings import reworded
 from habilis.questions.world import CannotAnswerError
 
 _TO_DO = (
@@ -35,6 +35,7 @@ _SUMS = {"total", "amount", "revenue", "sum", "discount", "status", "state", "re
 _GOT = "buy|bought|order|ordered|purchase|purchased|sell|sold|get|need|eat|eaten|cook|cooked|bake|baked|repair|make"
 _ANYBODY = "person|tenant|flatmate|flat mate|roommate|housemate|friend|member|child|one of us"
 _MEASURED_SO = "biggest|highest|largest|greatest|smallest|lowest|average|mean|median|total"
+_LIES_IN = re.compile(r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #(\d+)# (?=in )", re.I)
 _COUNTED_IN = {
     "time": {"min", "mins", "minutes", "hours", "h", "duration", "seconds", "secs", "sec", "s"},
     "weight": {"kg", "g", "kilos", "grams", "lb", "lbs", "oz"},
@@ -50,10 +51,9 @@ class ColumnsMeant(PartlySaid):
 
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
-        text = self._text = phrase
+        self._text = phrase
         self._generic = re.search(r"\b(?:rows|entries|records|lines)\b", phrase, re.I) is not None
-        for pattern, said in REWRITTEN:
-            text = re.sub(pattern, said, text, flags=re.I)
+        text = reworded(phrase)
         self._own_day(phrase)
         done = [name for name in self._header.names if {"finish", "complet"} & {*roots(name)}]
         if done and re.search(r"\b(?:read|completed)\b", text, re.I) and len(self._header.names) > len(done):
@@ -77,14 +77,8 @@ class ColumnsMeant(PartlySaid):
         )
         text = re.sub(r" in(?=$|,)", "", text) if in_unit else text  # whose unit a column has taken
         text = self._revenue(self._things_done(text))
-        for pattern, said in SINCE_MARKED:
-            text = re.sub(pattern, said, text, flags=re.I)
-        text = re.sub(
-            r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #(\d+)# (?=in )",
-            self._lies_in,
-            text,
-            flags=re.I,
-        )
+        text = reworded(text, marked=True)
+        text = _LIES_IN.sub(self._lies_in, text)
         text = self._after_marking(re.sub(r",? in (euros?|pounds|dollars)(?=$|[ ,])", self._in_money, text, flags=re.I))
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)

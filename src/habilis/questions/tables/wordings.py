@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from habilis.questions.tables.lexicon import MONTHS, NUMBERED
 
@@ -15,7 +16,7 @@ def _with_year(match: re.Match[str]) -> str:
     return f"{way} {first} {year} {joined} {day} {month} {year}"
 
 
-REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+_REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:is|are|was|were|has|have|had|do|does|did|could|would)n['’]t\b", "not"),
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
@@ -179,7 +180,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 """Wordings of one thing, and the one that is read."""
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
-SINCE_MARKED = (
+_SINCE_MARKED = (
     (
         r"^which (#\d+#) (?:do|did|have|has) (?:we|i|they|you) (?:(?:get|have|own|buy|order) )?"
         r"(?:the )?(most|fewest|least) (#\w+#)"
@@ -312,3 +313,16 @@ SINCE_MARKED = (
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
 )
 """The same, where columns and rows are marked."""
+
+
+@cache
+def _compiled(marked: bool) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """More patterns than the module `re` keeps: each would be compiled anew for every question."""
+    return [(re.compile(pattern, re.I), said) for pattern, said in (_SINCE_MARKED if marked else _REWRITTEN)]
+
+
+def reworded(text: str, *, marked: bool = False) -> str:
+    """`text` in the one wording that is read of many. `marked`: its columns and rows are."""
+    for pattern, said in _compiled(marked):
+        text = pattern.sub(said, text)
+    return text
