@@ -71,16 +71,7 @@ _WISH = re.compile(
     rf"(?!(?:{_NO_WISH})\b)[a-z]+\b)[^.?!:;]*",
     re.IGNORECASE,
 )
-_TOLD = (
-    r"(?:my|our|the|an?|i|we|it|it's|there|there's|he|she|they|someone|somebody|people|everyone)\b"
-    r"(?! (?:want|need|would like)\b)"
-)
-"""How a sentence begins that tells something, and orders nothing."""
-_MAY_NARROW = re.compile(
-    r"\b(?:leave|skip|exclude|omit|drop|counts?|half|twice|double|same|other|another|rest|all|both|old|new)\b", re.I
-)
-"""Words that may say of which rows something is asked, in a sentence that gives no reason to ask."""
-_SENTENCE = re.compile(rf"(?P<why>(?:{_TOLD}(?=[^.?!:;,]*[.!] )|{_WHY})[^.?!:;]*?)"
+_SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)"
                        r"(?P<end>[.!:;] |, (?:so |and )?| (?:and )?(?=I (?:need|want|wonder)\b))"
                        r"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
 _NEED = re.compile(r"(?:and )?(?:I|we) (?:need|want|wonder|'d like|would like)(?: to know)?,? "
@@ -126,8 +117,7 @@ def to_the_point(question: str, shown: str = "") -> str:
         why = re.sub(r"n't\b", " not", why)
         said = re.split(r"[.?!] ", rest)[0]
         again = {*stems(why)} & own - {*stems(said)} - _SMALL or _COMES_BACK.search(said)
-        open_so = narrows(why) or (_MAY_NARROW.search(why) and not re.match(_WHY, match["why"], re.IGNORECASE))
-        if not wants or again or open_so:
+        if not wants or again or narrows(why):
             break
         question = rest[:1].upper() + rest[1:]
     return question

@@ -196,7 +196,7 @@ _SINCE_MARKED = (
         r"total \2 of \1",
     ),
     (r"\((by (?:the )?#\d+#)\)", r"\1"),
-    (r"(?<![#\w])[a-z]+ (#\w+#) \((#\d+#) (?:is |= ?)?(\w[\w.-]*)\)", r"\1 with \2= \3"),
+    (r"(?<![#\w(])([a-z]+) (#\w+#) \((#\d+#) (?:is |= ?)?(\w[\w.-]*)\)", r"(\1) \2 with \3= \4"),
     (
         r"^((?:(?:my|our|the) )*(?:how|total|average|median|mean|highest|lowest|what (?:do|did|does))\b.*?),? "
         r"(?:over|across|for|in|of) all "
