@@ -66,8 +66,8 @@ _TAIL = re.compile(
 """A clause behind a question that says what its answer is for."""
 _WISH = re.compile(
     rf"(?:{_WHY}|{_NEEDED}|(?:(?:I|we)(?:'m|'re| am| are) )?(?:trying|planning|hoping|about|going) to [a-z]+"
-    rf"|(?:I |we )?need to (?!(?:{_NO_WISH})\b)[a-z]+|(?:I|we)(?:'d like| would like| want| need| have|'ve got|"
-    rf" have got| hope| plan|'m going| am going) to "
+    rf"|(?:I |we )?need to (?!(?:{_NO_WISH})\b)[a-z]+"
+    r"|(?:I|we)(?:'d like| would like| want| need| have|'ve got| have got| hope| plan|'m going| am going) to "
     rf"(?!(?:{_NO_WISH})\b)[a-z]+\b)[^.?!:;]*",
     re.IGNORECASE,
 )

@@ -10,9 +10,11 @@ from habilis.questions.language import QUOTED
 from habilis.questions.prompts import SeenFile
 
 _NOUN = r"(?:(?:csv|tsv|text|data|excel) )?(?:file|sheet|spreadsheet|list|table|data|csv|tsv|export|document|log|page)"
+_LISTED = r"(?:list|log|diary|record|journal|table|sheet|spreadsheet|file|register|roster|rota|book|data)"
 _OURS = r"(?:the|my|our|this|that)"
 _BEFORE = r"(?:in|inside|from|of|see|check|use|using|at|to|on|per|by|with|through)"
 _ENDS = r"(?=\s*[,.?!;:)]|\s*$| (?:and|please|so|thanks|for me)\b)"
+_GOES_ON = rf"(?:{_ENDS}|(?= (?:are|is|were|was|do|does|did|have|has|that|which|with|where)\b))"
 _FILE_LIKE = re.compile(
     r"\w\.(?:csv|tsv|tab|jsonl?|txt|text|md|markdown|log|dat|ini|cfg|conf|ya?ml|xml|html?)\b", re.IGNORECASE
 )
@@ -22,19 +24,51 @@ _HURRIED = {
     "ive": "I've", "i": "I", "i'm": "I'm", "i've": "I've", "pls": "please", "plz": "please", "thx": "thanks",
     "ppl": "people",
 }  # fmt: skip
+_ASKING = set(
+    """different difference average highest longest shortest biggest smallest largest cheapest percentage between
+    altogether expensive maximum minimum heaviest""".split()  # noqa: SIM905
+)
+"""Long words that say what is asked, so that a slip of the finger is told from another word."""
+_OTHERS = {"slowest", "biggers", "largess"}
 _THANKS = re.compile(
     r"[,.!?] *(?:many )?(?:thanks|thank you|cheers|ta)(?: in advance| a lot| very much)?[.!]*$", re.IGNORECASE
 )
 
 
-def spelled_out(question: str) -> str:
-    """`question` with apostrophes where people leave them out, and without thanks; what is quoted stays."""
+def spelled_out(question: str, shown: str = "") -> str:
+    """`question` with apostrophes where people leave them out, without thanks, and with the words that say what is
+    asked as they are spelled, unless a slip stands in what is `shown` of the files; what is quoted stays."""
 
     def told(match: re.Match[str]) -> str:
-        return match[1] or _HURRIED.get(match[0], match[0])
+        if match[1]:
+            return match[1]
+        word = match[0][0].lower() + match[0][1:]
+        if word in _HURRIED and word not in ("i", "i'm", "i've"):
+            said = _HURRIED[word]
+            return said[0].upper() + said[1:] if match[0] != word else said
+        return _HURRIED.get(match[0]) or _respelled(match[0], shown)
 
-    text = re.sub(rf"({QUOTED})|(?<![\w'./@-])[a-z']+(?![\w'/@-]|\.\w)", told, question)
+    text = re.sub(rf"({QUOTED})|(?<![\w'./@-])[A-Za-z]?[a-z']+(?![\w'/@-]|\.\w)", told, question)
     return _THANKS.sub(lambda match: "?" if "?" in match[0] else "", text) or question
+
+
+def _respelled(word: str, shown: str) -> str:
+    """A long word that is one slip away from one that says what is asked: a letter too many, too few, or two changed
+    about."""
+    if len(word) < 6 or not word.islower() or word in _ASKING | _OTHERS or word.endswith(("s", "ed", "ly")):
+        return word
+    meant = [one for one in _ASKING if _one_slip(word, one)]
+    return meant[0] if len(meant) == 1 and word not in shown.lower() else word
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Whether two words differ by one letter that is added, left out or another, or by two that changed places."""
+    if abs(len(one) - len(other)) > 1:
+        return False
+    same = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    left, right = one[same:], other[same:]
+    swapped = left[:2] == right[:2][::-1] and left[2:] == right[2:] and len(left) > 1
+    return swapped or right in (left[1:], left) or left == right[1:] or left[1:] == right[1:]
 
 
 def with_file_named(question: str, files: Sequence[SeenFile]) -> str:
@@ -53,10 +87,18 @@ def with_file_named(question: str, files: Sequence[SeenFile]) -> str:
     said = r"[\W_]+".join(map(re.escape, words))
     exact = rf"(?<![\w/]){re.escape(stem)}(?![\w/.])" if re.search(r"[_-]", stem) else r"(?!)"
     forms = [(rf"(?:\b{_OURS} )?{exact}(?: {_NOUN}\b)?", named), (rf"\b(?:{_OURS} )?{said} {_NOUN}\b", named)]
+    own = "|".join(map(re.escape, words))
+    partly = rf"\b(?:{_BEFORE}|over|on) {_OURS} (?:whole |entire |full )?(?:(?:{own}) )+{_LISTED}{_GOES_ON}"
+    forms += [(partly, rf"in {_plain(named)}")]
+    if any(re.fullmatch(_LISTED, word, re.IGNORECASE) for word in words):
+        forms += [
+            (rf"\b(?:{_BEFORE}|over|on) {_OURS} (?:whole |entire |full )?{_LISTED}{_GOES_ON}", rf"in {_plain(named)}")
+        ]
     if len(words) > 1:
         forms += [(rf"\b({_BEFORE}) {_OURS} {said}\b{_ENDS}", rf"\1 {_plain(named)}"), (rf"^{said}(?=: )", named)]
     for form, told in forms:
-        text = re.sub(form, told if told.startswith("\\1") else lambda _: named, question, count=1, flags=re.IGNORECASE)
+        told_so = told if told != named else lambda _: named
+        text = re.sub(form, told_so, question, count=1, flags=re.IGNORECASE)
         if text != question:
             return text
     return question

@@ -20,8 +20,8 @@ _BETWEEN = re.compile(rf"(?<=[.?!;]){_ABBREVIATED}(?: +and)? +(?=\S)|(?<=[?.!]) 
 _ASKS = re.compile(
     r"(?:(?:and|so|but|also|then|now|ok|okay|please|hi|hello|hey)\b,? )*"
     r"(?:(?:on|in|at|by|for|to|from|with|of) )?(?:what|which|who|whose|whom|when|where|why|how|is|are|was|were|do"
-    r"|does|did"
-    r"|has|have|had|can|could|would|will|list|give|tell|show|name|count|find|add|sum|calculate|work out)(?:['’]s)?\b",
+    r"|does|did|has|have|had|can|could|would|will|list|give|tell|show|name|count|find|add|sum|calculate|work"
+    r" out)(?:['’]s)?\b",
     re.IGNORECASE,
 )
 _LIGHT = set(
@@ -41,9 +41,9 @@ _OURS = re.compile(r"^(?:all )?(?:my|our|the)(?: [a-z]+)? (?P<noun>[a-z]+) (?:is
 _DESCRIBES = re.compile(
     r"(?:so |now |ok(?:ay)?,? |hi,? |hello,? )?(?:here(?:['’]s| is| are)|this is|these are|attached is"
     r"|(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are)?(?: just| also)? (?:got|have|keep|kept|keeping|put|made|wrote"
-    r"|write"
-    r"|using|use|attached|uploaded|collected|recorded|record|log|logged|track|tracked|note|noted|looking|saved|exported"
-    r"|entered|typed)\b|have|i have|we have|@ (?:is|are|has|holds?|lists?|contains?|shows?|records?|covers?)\b)",
+    r"|write|using|use|attached|uploaded|collected|recorded|record|log|logged|track|tracked|note|noted|looking|saved"
+    r"|exported|entered|typed)\b|have|i have|we have|@ (?:is|are|has|holds?|lists?|contains?|shows?|records?|covers?)"
+    r"\b)",
     re.IGNORECASE,
 )
 _FORM_WORDS = set(
@@ -55,9 +55,11 @@ _FORM_WORDS = set(
     plain places either nicely report reported one two three four five six zero 0 1 2 3 4 5 6 % i'd after""".split()  # noqa: SIM905
 )
 """Words of a sentence about the form of an answer."""
-_DECIMALS = re.compile(r"\b(?P<n>[0-6]|no|zero|one|two|three|four|five|six)[ -](?:decimals?|decimal[ -](?:places?"
-                       r"|digits?|figures?)"
-                       r"|places?|digits? after)\b", re.IGNORECASE)  # fmt: skip
+_DECIMALS = re.compile(
+    r"\b(?P<n>[0-6]|no|zero|one|two|three|four|five|six)[ -]"
+    r"(?:decimals?|decimal[ -](?:places?|digits?|figures?)|places?|digits? after)\b",
+    re.IGNORECASE,
+)
 _WHOLE = re.compile(
     r"\b(?:whole|integer|(?:full|nearest) (?:number|percent)|nearest (?:unit|one))\b|\bwithout decimals\b", re.I
 )
@@ -68,9 +70,30 @@ _LIKE_DAY = re.compile(
     r"(?:\d{4}-\d\d-\d\d|yyyy-mm-dd)(?: (?:form|format|style|please))*",
     re.IGNORECASE,
 )
-_UNIT_ALONE = re.compile(rf"(?:please )?(?:and )?(?:give|write|state|answer|show)?(?: it)? ?in"
-                         rf" (?P<unit>{UNIT})(?:,? please)?",
-                         re.IGNORECASE)  # fmt: skip
+_UNIT_ALONE = re.compile(
+    rf"(?:please )?(?:and )?(?:give|write|state|answer|show)?(?: it)? ?in (?P<unit>{UNIT})(?:,? please)?", re.IGNORECASE
+)
+
+
+_SKIPPED = re.compile(
+    r"(?:(?:you can |please |just |and |but )*(?:leave out|leaving out|leave|skip|skipping|ignore|ignoring|not counting"
+    r"|don't count|forget(?: about)?|excluding|without)|ignoring) (?P<what>.+)",
+    re.IGNORECASE,
+)
+_BLANK = re.compile(r"\b(?:blanks?|empty|missing|gaps?|no|nothing|without|unrecorded|not|never)\b|n't\b", re.IGNORECASE)
+_BLANK_WORDS = set(
+    """a all an and any are blank blanks cell cells column count counts didn't didnt down empty entered entry entries
+    figure figures for forgot gap gaps have haven't has hasn't had i i've in is isn't it left line lines logged measured
+    missing my no not note noted nothing number numbers of one ones or out put reading readings record recorded records
+    row rows she he that the them there there's they those was wasn't we weren't were where which with without write
+    written wrote value values""".split()  # noqa: SIM905
+)
+"""Words of a remark that rows without a value do not count."""
+_OF_VALUES = re.compile(
+    r"\b(?:average|mean|median|total|sum|highest|lowest|longest|shortest|largest|smallest|biggest|maximum|minimum|most"
+    r"|least|range|difference|add up|how much)\b",
+    re.IGNORECASE,
+)
 
 
 def framed(question: str, files: Sequence[SeenFile]) -> str:
@@ -85,6 +108,8 @@ def framed(question: str, files: Sequence[SeenFile]) -> str:
         named = [one for one in files if _names(one, part)]
         if not _asks(part, bool(kept)) and len(named) == 1 and _says_where(part, named[0]):
             file = named[0].named
+        elif _skips_blanks(part, " ".join(kept) or question):
+            continue
         elif kept and (said := _form(_without(part, named))) is not None:
             form, file = form + said, file or next((one.named for one in named), "")
         elif any(_ends(one) for one in kept) and is_wish(part.strip(" .!"), shown):
@@ -128,7 +153,19 @@ def _apart(part: str, files: Sequence[SeenFile]) -> list[str]:
             before = None
         if found := behind or before:
             return [found["one"] if not part.endswith("?") else found["one"] + "?", found["other"]]
-    return [part]
+    head, _, tail = part.rpartition(", ")
+    return [head.rstrip(" ,") + "?", tail] if head and _skips_blanks(tail, head) else [part]
+
+
+def _skips_blanks(part: str, asked: str) -> bool:
+    """Whether a sentence only says that rows without the value that is asked for do not count: they never do."""
+    match = _SKIPPED.fullmatch(part.strip(" ().!;?"))
+    if match is None or not _OF_VALUES.search(asked) or re.search(r"\bhow many\b", asked, re.IGNORECASE):
+        return False
+    if not _BLANK.search(match["what"]):
+        return False
+    others = {word for word in words(match["what"].replace("'", "")) if word not in _BLANK_WORDS}
+    return {one for word in others for one in stems(word)} <= {*stems(asked)}
 
 
 def _without(part: str, named: Sequence[SeenFile]) -> str:

@@ -47,8 +47,8 @@ _THE_FILE = re.compile(
 _SAID_THERE = re.compile(
     r"[.?!;,] ?\(?(?:(?:I(?:'m told|'ve been told| think| believe| know| was told|'m sure)(?: that)? )?"
     r"(?:(?:it|they|she|he|this|that|these|those|all|everything|both|"
-    r"(?:the|my|our|all(?: the)?) (?:[a-z]+ )?(?:numbers?|figures?|data|details?|answers?|information|list|notes?|file"
-    r"|table|results?|records?|times?|dates?|prices?|amounts?|log|spreadsheet))(?: all)?(?:'s|'re)?"
+    r"(?:(?:the|my|our|all(?: the)?) (?:[a-z]+ )?)?(?:numbers?|figures?|data|details?|answers?|information|list|notes?"
+    r"|file|table|results?|records?|times?|dates?|prices?|amounts?|log|spreadsheet))(?: all)?(?:'s|'re)?"
     r"(?: (?:is|are|was|were|says? so|stands?|can be found|comes?|(?:must|should|ought to|will|would) (?:all )?be))?"
     r"(?: (?:written|noted|listed|given|all|said|somewhere|there))* (?:in|on|from)|see|look in|look at|check|use|using|"
     r"according to|says|so says|going by|the (?:file|table|list|log) is(?: in| called)?|"
@@ -105,8 +105,9 @@ class Unclear:
 
 def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
     """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
-    text = framed(with_file_named(spelled_out(squeeze(question)), files), files)
-    text, form = peel(to_the_point(text, " ".join(file.begins for file in files)))
+    shown = " ".join(file.begins for file in files)
+    text = framed(with_file_named(spelled_out(squeeze(question), shown), files), files)
+    text, form = peel(to_the_point(text, shown))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if form.dated and not _dated_so(form.dated, files):

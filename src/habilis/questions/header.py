@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from habilis.questions.column_words import by_one_word, in_full, in_short
 from habilis.questions.language import QUOTED, number, root, stems, words
 from habilis.questions.nouns import (
-    ADDS_NOTHING,
     CLASSES,
     GENERIC,
     IN_ORDER,
@@ -25,7 +25,7 @@ from habilis.questions.nouns import (
     NO_NUMBER,
     PEOPLE,
     ROSTERS,
-    SAME,
+    SHORT,
     TIMES,
     UNITS,
 )
@@ -35,12 +35,11 @@ from habilis.questions.world import CannotAnswerError
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
 _FLAGS = {"yes", "no", "true", "false", "y", "n", "ja", "nein", "oui", "non", "si", "sí"}
-_NOT_ONE = {"seen", "from", "with", "over", "into"}
-"""Last words of columns that are none of what they hold."""
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|"
-    r"\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4}$"
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? +)?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+    r"|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|\d{1,2}\.?[ -][A-Z][a-z]{2,8}\.?[ -](?:\d{4}|\d\d)$"
+    r"|\d{1,2}([/.])\d{1,2}\1\d\d$)"
 )
 
 
@@ -59,6 +58,13 @@ class TableHeader:
 
     def kind(self, column: int) -> str:
         """number, flag, moment or text, as far as the shown cells say; '' where none is shown."""
+        return self._kinds[column]
+
+    @cached_property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(map(self._kind, range(len(self.names))))
+
+    def _kind(self, column: int) -> str:
         cells = [row[column].strip() for row in self.samples if column < len(row) and row[column].strip()]
         if not cells:
             return ""
@@ -128,17 +134,8 @@ class TableHeader:
     @property
     def are_sums(self) -> bool:
         """Whether a row is a sum of money."""
-        return self.rows_are in {
-            *KINDS[0].split(),
-            "donation",
-            "budget",
-            "bill",
-            "cost",
-            "fine",
-            "loan",
-            "refund",
-            "ledger",
-        }
+        more = ("donation", "budget", "bill", "cost", "fine", "loan", "refund", "ledger")
+        return self.rows_are in (*KINDS[0].split(), *more)
 
     @property
     def labels_people(self) -> bool:
@@ -148,7 +145,8 @@ class TableHeader:
 
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
-        return _only([i for i, name in enumerate(self.names) if set(wanted) & set(stems(name))])
+        named = [{one for word in stems(name) for one in (word, SHORT.get(word, word))} for name in self.names]
+        return _only([i for i, own in enumerate(named) if {*wanted} & own])
 
     def only_day(self) -> int | None:
         """The one column whose shown cells are dates."""
@@ -160,8 +158,12 @@ class TableHeader:
 
     def label(self) -> int | None:
         """The one column that names the rows."""
+        return self._label
+
+    @cached_property
+    def _label(self) -> int | None:
         own = self._own({"name", "title", "label", "full"})
-        if own is not None and self.kind(own) != "number":
+        if own is not None and self.kind(own) not in ("number", "moment", "flag"):
             return own
         if self.numbering() is not None:
             naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *NAMING)]
@@ -186,10 +188,15 @@ class TableHeader:
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
+        return self._numbering
+
+    @cached_property
+    def _numbering(self) -> int | None:
         if self.numbered or self._numbers_rows(0):
             return 0
         plain = [i for i, name in enumerate(self.names) if stems(name) in (["id"], ["no"], ["nr"], ["number"])]
         own = plain[0] if len(plain) == 1 else self._own({"id", "no", "nr", "number"})
+        own = None if own is not None and self.kind(own) in ("moment", "flag") else own
         counts = own is not None and self.kind(own) == "number" and words(self.names[own]) != stems(self.names[own])
         return None if counts else own  # "visits" of a page say how many
 
@@ -202,7 +209,8 @@ class TableHeader:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
         if re.search(rf"(?<![^\W_]){re.escape(unit.lower())}(?![^\W_])", self.names[column].lower()):
             return True  # km/h
-        own = words(self.names[column])
+        cells = (row[column] for row in self.samples if column < len(row))
+        own = [*words(self.names[column]), *re.findall(r"[€$£]", " ".join((self.names[column], *cells)))]
         meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
         if any(unit.lower() in said.split() and {*said.split()} & {*own} for said in UNITS.values()):
             return True
@@ -245,13 +253,13 @@ class TableHeader:
     def _said(self) -> dict[tuple[str, ...], list[int]]:
         """How a question may say each column, surest first: another column gives way to one that is said in full."""
         found: dict[tuple[str, ...], list[int]] = {}
-        for ways in (_in_full, _in_short, _by_one_word):
+        for ways in (in_full, in_short, by_one_word):
             sure = set(found)
             for column, name in enumerate(self.names):
                 for way in ways(name):
                     if {*way} <= {"how", "many", "much"}:
                         continue  # a column of that name is meant by what it counts
-                    timed = ways is _in_short and self.kind(column) == "number" and "time" in words(name)
+                    timed = ways is in_short and self.kind(column) == "number" and "time" in words(name)
                     if timed and "time" not in way:
                         continue  # "pickings" are no "Picking time (min)"
                     if way and way not in sure:
@@ -260,7 +268,7 @@ class TableHeader:
 
     @cached_property
     def _in_full(self) -> set[tuple[str, ...]]:
-        return {way for name in self.names for way in _in_full(name)}
+        return {way for name in self.names for way in in_full(name)}
 
     def marked(self, phrase: str) -> str:
         """`phrase` with its columns and rows marked. Raises `CannotAnswerError` for what may be two columns."""
@@ -369,30 +377,6 @@ class TableHeader:
         if word.lower() in ("things", "items") and self.label() is None:
             return False
         return stem in self._called or whole or self._is_doer(stem) or re.fullmatch(GENERIC, word, re.I) is not None
-
-
-def _in_full(name: str) -> list[tuple[str, ...]]:
-    own, rate = tuple(stems(name)), tuple(stems(name.replace("/", " per ")))
-    return [own, (*own[:-1], f"{own[-1]}ly"), *([rate] if rate != own else [])] if own else []
-
-
-def _in_short(name: str) -> list[tuple[str, ...]]:
-    """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
-    name = re.sub(r"(?<=\w) ?[(\[][^)\]]*[)\]]$", "", name)
-    own = words(name)
-    while len(own) > 1 and (own[-1] in ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
-        own = own[:-1]
-    whole = words(name)
-    while len(whole) > 1 and any(whole[-1] in said.split() for said in UNITS.values()):
-        whole = whole[:-1]
-    short = tuple(stems(" ".join(own)))
-    return [tuple(stems(" ".join(whole))), short, tuple(SAME.get(word, word) for word in short)]
-
-
-def _by_one_word(name: str) -> list[tuple[str, ...]]:
-    """By its last word that says what it is."""
-    short = _in_short(name)[1]
-    return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] not in _NOT_ONE else []
 
 
 def _only(found: list[int]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 NUMBER = r"[-+−]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:e[-+]?[0-9]{1,3})?"
 """A number as written: with thousands commas, a decimal point, an exponent."""
@@ -113,10 +114,22 @@ def counted(text: str) -> str:
     return text
 
 
+_HUMPS, _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"[^\W_]+")
+
+
+@lru_cache(4096)  # one question asks for those of each column hundreds of times
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _WORD.findall(_HUMPS.sub(" ", text)))
+
+
+@lru_cache(4096)
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(_stem(word) for word in _words(text))
+
+
 def words(text: str) -> list[str]:
     """Lower-case words of a name or phrase, underscores and capitals inside a word dividing too."""
-    divided = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
-    return [word.lower() for word in re.findall(r"[^\W_]+", divided)]
+    return [*_words(text)]
 
 
 def same_name(a: str, b: str) -> bool:
@@ -126,7 +139,7 @@ def same_name(a: str, b: str) -> bool:
 
 def stems(text: str) -> list[str]:
     """The words of a name without a plural s."""
-    return [_stem(word) for word in words(text)]
+    return [*_stems(text)]
 
 
 _PLURALS = {"loaves": "loaf", "shelves": "shelf", "knives": "knife", "children": "child", "species": "species"}

@@ -22,17 +22,14 @@ TIMES = (("min", "s", 60), ("h", "min", 60), ("h", "s", 3600), ("kg", "g", 1000)
          ("cm", "mm", 10))  # fmt: skip
 """Units, and how many smaller ones they are."""
 ADDS_NOTHING = {"at", "on", "date", "time", "name"}
-SAME = {
-    "temp": "temperature",
-    "qty": "quantity",
-    "dept": "department",
-    "amt": "amount",
-    "dist": "distance",
-    "rain": "rainfall",
-    "minute": "duration",
-    "max": "maximum",
-    "min": "minimum",
-}
+SHORT = {
+    "temp": "temperature", "qty": "quantity", "dept": "department", "amt": "amount", "dist": "distance",
+    "appt": "appointment", "wt": "weight", "ht": "height", "est": "estimated", "addr": "address", "tel": "telephone",
+    "ref": "reference", "freq": "frequency", "vol": "volume", "bal": "balance", "sub": "subscription",
+    "mgr": "manager", "cond": "condition",
+}  # fmt: skip
+"""Abbreviations in the names of columns."""
+SAME = {**SHORT, "rain": "rainfall", "minute": "duration", "max": "maximum", "min": "minimum", "avg": "average"}
 NEVER = set(
     """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
     many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under

@@ -22,19 +22,7 @@ _OF_GROUP = {
     "class": "pupil student", "staff": "employee worker colleague",
 }  # fmt: skip
 """Who is in a group that has a file's name. Not who may be a part of them only, such as the children of a club."""
-_OF_YOUNG = {
-    "camp",
-    "class",
-    "school",
-    "pupil",
-    "kid",
-    "nursery",
-    "playgroup",
-    "kindergarten",
-    "junior",
-    "trip",
-    "scout",
-}
+_OF_YOUNG = {*"camp class school pupil kid nursery playgroup kindergarten junior trip scout".split()}  # noqa: SIM905
 _YOUNG = {"child", "kid", "pupil", "student"}
 
 

@@ -6,9 +6,9 @@ import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.rows_compared import RowsCompared
-from habilis.questions.language import words
+from habilis.questions.language import stems, words
 from habilis.questions.tables.clauses import ADJECTIVES
-from habilis.questions.tables.lexicon import MONEY, SUPERLATIVES, first_column_for
+from habilis.questions.tables.lexicon import MONEY, SUPERLATIVES
 from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import DemoCall, FilledOperation
 
@@ -16,7 +16,6 @@ MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hott
 LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
 _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
 _OURS = "(?:(?:the|my|our|their|your) )?"
-_TWO_ENDS = rf"(?:(?:{_HIGH}) and {_OURS}(?:{_LOW})|(?:{_LOW}) and {_OURS}(?:{_HIGH}))"
 _ENDS = "|".join([_HIGH, _LOW, *sorted(SUPERLATIVES, key=len, reverse=True)])
 _RANGE_OF = re.compile(
     rf"(?:(?:difference|gap) in #(\d+)# between {_OURS}(?:{_ENDS}) and {_OURS}(?:{_ENDS})(?: #R#)?|"
@@ -78,7 +77,7 @@ class Differences(RowsCompared):
         """ "the difference between the highest and the lowest salary": what one column spans."""
         match = re.fullmatch(
             r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
-            rf"{_OURS}{_TWO_ENDS} (?:#R# )?#(\d+)#(?P<rest>.*)",
+            rf"{_OURS}(?:{_ENDS}) and {_OURS}(?:{_ENDS}) (?:#R# )?#(\d+)#(?P<rest>.*)",
             text,
             re.I,
         )
@@ -94,9 +93,13 @@ class Differences(RowsCompared):
     def _are_ends_of(self, text: str, column: int) -> bool:
         """Whether words such as "oldest" in a text are all about one column: "between the tallest and the shortest" is
         no difference in age."""
-        told = [SUPERLATIVES[one.lower()] for one in re.findall(rf"\b(?:{_ENDS})\b", text, re.I)
-                if one.lower() in SUPERLATIVES and one.lower() not in f"{_HIGH}|{_LOW}".split("|")]  # fmt: skip
-        return all(any(first_column_for(self._header, names) == column for names, _ in ends) for ends in told)
+        said = [one.lower() for one in re.findall(rf"\b(?:{_ENDS})\b", text, re.I)]
+        plain = {**dict.fromkeys(_HIGH.split("|"), "highest"), **dict.fromkeys(_LOW.split("|"), "lowest")}
+        told = [SUPERLATIVES[one] for one in said if one not in plain]
+        ways = {plain.get(one) or SUPERLATIVES[one][0][1] for one in said}
+        named = {*stems(self._header.names[column])}
+        own = all(any(named & {*stems(names)} for names, _ in ends) for ends in told)
+        return own and len(ways) == 2
 
     def _apart(self, text: str) -> DemoCall | None:
         """ "the difference between the average in A and in B"."""

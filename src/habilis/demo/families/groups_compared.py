@@ -7,11 +7,11 @@ import re
 
 from habilis.demo.families.arithmetic import FIRST_IS_MORE
 from habilis.demo.families.differences import LESS, MORE, Differences
+from habilis.demo.families.rows_compared import AUX
 from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import DemoCall
 
-_AUX = r"(?:is|are|was|were|does|do|did|has|have|had)"
-_THAN = re.compile(rf"(?:{_AUX} )?(?P<one>(?:(?! than ).)+) than (?P<other>(?:(?! than ).)+)", re.IGNORECASE)
+_THAN = re.compile(rf"(?:{AUX} )?(?P<one>(?:(?! than ).)+) than (?P<other>(?:(?! than ).)+)", re.IGNORECASE)
 _HOW = re.compile(rf"\b(?:more expensive|less expensive|{MORE}|{LESS})\b", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(?:not|never|no|only|all|every|each|always|ever|other|another|or|twice|times|much|half|last|next|why|how|what"
@@ -37,7 +37,7 @@ class GroupsCompared(Differences):
         """ "did A sell more tickets in total than B": Yes or No."""
         match = _THAN.fullmatch(text)
         found = [*_HOW.finditer(match["one"])] if match else []
-        asks = re.match(rf"{_AUX}\b", self._text, re.IGNORECASE)
+        asks = re.match(rf"{AUX}\b", self._text, re.IGNORECASE)
         if match is None or asks is None or len(found) != 1 or _OPEN.search(text):
             return None
         how, what = found[0][0].lower(), match["one"][found[0].end() :]

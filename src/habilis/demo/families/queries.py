@@ -151,7 +151,7 @@ class _Query(GroupsCompared):
             self._of_one_kind,
         ):
             if call := way(text):
-                call = self._of_two(self._in_time(call, phrase))
+                call = self._as_written(self._of_two(self._in_time(call, phrase)))
                 if call.operation.key == "query_cells" and _NO_CELL.match(phrase.strip()):
                     raise CannotAnswerError(f"it does not understand what of {self._file.named} is asked for")
                 return call
@@ -170,6 +170,16 @@ class _Query(GroupsCompared):
             return call
         named = part_of(self._header, self._header.names.index(str(name)), asked[1].lower())
         return replace(call, values={**call.values, "column": named})
+
+    def _as_written(self, call: DemoCall) -> DemoCall:
+        """The call for the dates as they stand in the file, where one of them is asked for and no cell has a time."""
+        group = str(call.values.get("group", ""))
+        name = group.removeprefix("day of ")
+        if call.operation.key != "query_top_groups" or name == group or name not in self._header.names:
+            return call
+        column = self._header.names.index(name)
+        timed = any(":" in row[column] for row in self._header.samples if column < len(row))
+        return call if timed else replace(call, values={**call.values, "group": name})
 
     # kinds of questions
 
@@ -225,10 +235,23 @@ class _Query(GroupsCompared):
             return self._number(*measured)  # the mean of all rows: "frames per hive"
         if measured and measured[0].startswith(("mean", "median")) and group and self._is_daily(group):
             return self._number(f"{measured[0]} per {group}", measured[1])  # one number, of as many days
+        if measured is None and group and re.search(r"\b(?:each|every)\b", found[0][0], re.I):
+            return self._best_of_each(f"{head} {rest}".strip(" ,"), group)
         days = [name for i, name in enumerate(self._header.names) if self._header.kind(i) == "moment"]
         if measured and group in days and any(f"{group} " in one.partition('"')[0] for one in measured[1]):
             return None  # "how many in 2020 by the day of purchase": by which that is known
         return self._groups(measured[0], group, measured[1]) if group and measured else None
+
+    def _best_of_each(self, text: str, group: str) -> DemoCall | None:
+        """ "which flat is the cheapest" for each district."""
+        call = self._ranked(
+            re.sub(r"^(?:what|which|who) (?:is|was|are|were) (?=(?:the |my |our )?\w+)", "which ", text)
+        )
+        rank = re.fullmatch(r"(highest|lowest) 1(?: row)? by (.+)", str(call.values.get("order", ""))) if call else None
+        if call is None or rank is None or call.operation.key != "query_cells" or call.values["column"] == group:
+            return None
+        kept = {name: call.values[name] for name in ("column", "conditions")}
+        return self._made("best_of_groups", **kept, group=group, order=f"{rank[1]} 1 row by {rank[2]}")
 
     def _is_daily(self, group: str) -> bool:
         names = self._header.names
@@ -239,7 +262,7 @@ class _Query(GroupsCompared):
         match = re.fullmatch(
             r"(?P<which>which|how many|who)(?: #(?P<g>\d+)#)?(?P<done>(?: #\d+#| [a-z]+){1,3}?) "
             r"(?P<how>more than|at least|fewer than|less than) "
-            rf"{NUMBERED.replace('|two', '|one|two')} #R#(?P<rest>.*)",
+            rf"{NUMBERED.replace('|two', '|one|two')} #(?P<what>R|\d+)#(?P<rest>.*)",
             text,
             re.I,
         )
@@ -250,8 +273,11 @@ class _Query(GroupsCompared):
         if match is None or column is None or where is None or self._header.kind(column) != "text":
             return None
         how = {"more than": "greater", "at least": "at_least"}.get(match["how"].lower(), "less")
-        name = self._header.names[column]
-        groups = self._groups(self._count(), name, where, f"{how} {number(match['n'])}")
+        name, what = self._header.names[column], match["what"]
+        if what != "R" and (self._header.kind(int(what)) != "text" or int(what) == column):
+            return None
+        counted = self._count() if what == "R" else f"distinct of {self._header.names[int(what)]}"
+        groups = self._groups(counted, name, where, f"{how} {number(match['n'])}")
         return replace(groups, view="length") if match["which"].lower() == "how many" else groups
 
     def _got(self, text: str) -> DemoCall | None:

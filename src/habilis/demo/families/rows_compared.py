@@ -10,9 +10,9 @@ from habilis.demo.families.rows_asked import RowsAsked
 from habilis.questions.tables.clauses import ADJECTIVES
 from habilis.questions.world import DemoCall
 
-_AUX = r"(?:is|are|was|were|does|do|did|has|have|had)"
-_SO = re.compile(rf"{_AUX} (?!(?:there|you|I|we|they|he|she|it|this|that|these|those|all|any|an?)\b)(?P<rest>.+)", re.I)
-_ASKS_SO = re.compile(rf"(?:{_AUX}|would|will|can|could|should) (?!there\b|any\b|all\b|every)", re.I)
+AUX = r"(?:is|are|was|were|does|do|did|has|have|had)"
+_SO = re.compile(rf"{AUX} (?!(?:there|you|I|we|they|he|she|it|this|that|these|those|all|any|an?)\b)(?P<rest>.+)", re.I)
+_ASKS_SO = re.compile(rf"(?:{AUX}|would|will|can|could|should) (?!there\b|any\b|all\b|every)", re.I)
 _OPEN = re.compile(
     r"\b(?:not|never|no|none|and|or|only|all|every|each|always|ever|both|either|neither|same|other|another|still|yet|"
     r"already|about|around|roughly|nearly|almost|allowed|able|enough|too|as|like|why|how|what|which|who|when|where)\b|n't\b",
@@ -28,7 +28,7 @@ _LESS = (
     "less expensive|cheaper|less|fewer|lower|smaller|shorter|younger|lighter|colder|cooler|slower|earlier|first|before"
 )
 _HOW = rf"(?P<how>{_MORE}|{_LESS})"
-_IS_MORE = re.compile(rf"{_AUX} (?P<one>(?:(?! than ).)+?) (?P<verb>(?:(?-i:[a-z]+)|#\d+#) (?:an? |the )?)??{_HOW}"
+_IS_MORE = re.compile(rf"{AUX} (?P<one>(?:(?! than ).)+?) (?P<verb>(?:(?-i:[a-z]+)|#\d+#) (?:an? |the )?)??{_HOW}"
                       r"(?P<what> (?:(?! than ).)+?)?(?: than|(?<= before)|(?<= after)) (?P<other>.+)",
                       re.I)  # fmt: skip
 _WHICH_MORE = re.compile(
@@ -73,7 +73,7 @@ class RowsCompared(RowsAsked):
 
     def _has_flag(self, text: str) -> DemoCall | None:
         """ "would I recommend Hamnet": what a column of yes and no says of one row."""
-        flags = [one for one in re.findall(r"(?:\bnot )?#(\d+)#", text) if self._header.kind(int(one)) == "flag"]
+        flags = [one for one in re.findall(r"#(\d+)#", text) if self._header.kind(int(one)) == "flag"]
         open_so = _TOWARDS.search(text) or re.search(r"\bnot\b|\bor\b", text)
         if len(flags) != 1 or not _ASKS_SO.match(self._text) or open_so:
             return None

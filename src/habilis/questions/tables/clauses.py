@@ -22,7 +22,10 @@ _N = (
 )
 _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|midnight)"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
-_WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
+_NTH = r"(?:the )?[0-9]{1,2}(?:st|nd|rd|th)?"
+_OF_YEAR = rf"(?:{_NTH}(?: of)? (?:{MONTHS})|(?:{MONTHS}) {_NTH}(?!\d))"
+"""A day of which the year is left out."""
+_WHEN = rf"(?:{DATE}|{_TIME}|{_OF_YEAR}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
 _STOPS = [*FUNCTION_WORDS.split(), *FILLERS, *(word for word in FILL.split("|") if word.isalpha())]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
@@ -279,6 +282,8 @@ def _part(text: str) -> tuple[str, str] | None:
     ):
         hour = int(found[1]) % 12 + 12 * (found[3] == "p") if found[3] else int(found[1])
         return ("time", f"{hour:02}:{found[2] or '00'}:00") if hour < 24 else None
+    if re.fullmatch(_OF_YEAR, text) and (day := date(f"{text} 2000")):
+        return "day", day[5:]
     day = date(text)
     return ("day", day) if day else None
 

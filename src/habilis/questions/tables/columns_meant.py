@@ -19,7 +19,7 @@ from habilis.questions.tables.lexicon import (
     first_column_for,
 )
 from habilis.questions.tables.partly_said import PartlySaid, roots
-from habilis.questions.tables.wordings import REWRITTEN, SINCE_MARKED
+from habilis.questions.tables.wordings import reworded
 from habilis.questions.world import CannotAnswerError
 
 _TO_DO = (
@@ -34,6 +34,8 @@ _SUMS = {"total", "amount", "revenue", "sum", "discount", "status", "state", "re
 """Words of columns beside which pieces times a price are not what was taken in."""
 _GOT = "buy|bought|order|ordered|purchase|purchased|sell|sold|get|need|eat|eaten|cook|cooked|bake|baked|repair|make"
 _ANYBODY = "person|tenant|flatmate|flat mate|roommate|housemate|friend|member|child|one of us"
+_MEASURED_SO = "biggest|highest|largest|greatest|smallest|lowest|average|mean|median|total"
+_LIES_IN = re.compile(r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #(\d+)# (?=in )", re.I)
 _COUNTED_IN = {
     "time": {"min", "mins", "minutes", "hours", "h", "duration", "seconds", "secs", "sec", "s"},
     "weight": {"kg", "g", "kilos", "grams", "lb", "lbs", "oz"},
@@ -49,17 +51,17 @@ class ColumnsMeant(PartlySaid):
 
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
-        text = self._text = phrase
+        self._text = phrase
         self._generic = re.search(r"\b(?:rows|entries|records|lines)\b", phrase, re.I) is not None
-        for pattern, said in REWRITTEN:
-            text = re.sub(pattern, said, text, flags=re.I)
+        text = reworded(phrase)
         self._own_day(phrase)
         done = [name for name in self._header.names if {"finish", "complet"} & {*roots(name)}]
         if done and re.search(r"\b(?:read|completed)\b", text, re.I) and len(self._header.names) > len(done):
             text = re.sub(r"\bread\b(?! (?:in|log))", "read-through", text, flags=re.I)  # begun, or finished
         text = self._before_marking(self._named(text))
         in_unit = re.search(rf"\bin (?:{UNIT})(?=$|[,.])", text)
-        text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
+        text = self._alike(self._verbs(self._header.marked(self._from_where(self._done_last(text)))))
+        text = self._of_counts(text)
         text = _DID.sub(self._done_by, text)
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
         moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
@@ -75,9 +77,9 @@ class ColumnsMeant(PartlySaid):
         )
         text = re.sub(r" in(?=$|,)", "", text) if in_unit else text  # whose unit a column has taken
         text = self._revenue(self._things_done(text))
-        for pattern, said in SINCE_MARKED:
-            text = re.sub(pattern, said, text, flags=re.I)
-        text = self._after_marking(text)
+        text = reworded(text, marked=True)
+        text = _LIES_IN.sub(self._lies_in, text)
+        text = self._after_marking(re.sub(r",? in (euros?|pounds|dollars)(?=$|[ ,])", self._in_money, text, flags=re.I))
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
@@ -97,6 +99,41 @@ class ColumnsMeant(PartlySaid):
                 text = f"#{column}# of {next(filter(None, of.groups()))}"
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
+
+    def _in_money(self, match: re.Match[str]) -> str:
+        """ "in euros" is passed over where each column of numbers that is named is in euros, or may be."""
+        named = {int(one) for one in re.findall(r"#(\d+)#", match.string)}
+        numbers = [one for one in named if self._header.kind(one) == "number"]
+        return "" if numbers and all(self._header.takes_unit(one, match[1].lower()) for one in numbers) else match[0]
+
+    def _lies_in(self, match: re.Match[str]) -> str:
+        """ "which bikes are located in Oslo" without the column that says where; a day is of what was done."""
+        return match[0] if self._header.kind(int(match[2])) == "moment" else f"{match[1]} was "
+
+    def _done_last(self, text: str) -> str:
+        """ "were last groomed" with the name of the column "Last groom"."""
+        for i, name in enumerate(self._header.names):
+            which, *done = words(name)
+            if which in ("last", "next", "first") and len(done) == 1 and self._header.kind(i) == "moment":
+                own = re.compile(rf"\b{which} (?!{done[0]}\b)([a-z]+)\b", re.IGNORECASE)
+                told = own.search(text)
+                text = own.sub(f"{which} {done[0]}", text) if told and root(told[1]) == root(done[0]) else text
+        return text
+
+    def _of_counts(self, text: str) -> str:
+        """ "the biggest count of starlings" with the column that counts, "cheapest per ball" with such a price."""
+        for i, name in enumerate(self._header.names):
+            if words(name)[-2:] in (["in", "stock"], ["on", "hand"]) and self._header.kind(i) == "number":
+                text = re.sub(
+                    rf"\b(?:in|on) (?:(?:the|our) )?(?:#R#|{words(name)[-1]})(?=$|[ ,])", f"#{i}#", text, flags=re.I
+                )
+            if words(name) == ["count"] and self._header.kind(i) == "number":
+                text = re.sub(rf"\b({_MEASURED_SO}) counts?\b(?! of #R#)", rf"\1 #{i}#", text, flags=re.I)
+            if per := re.search(r"\b(?:price|cost|rent|fee)(?: per |/| each )(\w+)$", name, re.I):
+                for said, way in (("cheapest|least expensive", "lowest"), ("dearest|most expensive", "highest")):
+                    of_one = rf"\b(?:{said}) (.*?) ?(?:per|for (?:an?|one|each)) {per[1]}\b"
+                    text = re.sub(of_one, rf"\1 with the {way} #{i}#", text, flags=re.I)
+        return text
 
     def _things_done(self, text: str) -> str:
         """ "what did we buy" with the column of things, "which tenant paid" as who did, where a column is "paid by"."""

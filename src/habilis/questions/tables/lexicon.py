@@ -34,6 +34,7 @@ MONEY = (
     "|donated|raised?|contributed|charged?|billed"
 )
 """Words for what a table counts in money."""
+_BORN = "birthday birthdate born dob birth"
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
     ("we (?:have )?scored?", "for"),
@@ -42,7 +43,7 @@ ALIKE = (
     ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
-    ("birthdays?|born|dates? of birth", "birthday birthdate born dob birth"),
+    ("birthdays?|born|dates? of birth", _BORN),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
     ("winds?(?: speeds?)?", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
@@ -62,6 +63,7 @@ ALIKE = (
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
     ("payments?", "paid payment"),
+    ("(?:estimated|valued)(?: at)?", "value valuation estimate worth"),
     ("automatic(?:ally)?", "auto automatic"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
@@ -73,7 +75,6 @@ COMES = (
 )
 """Verbs before a place, and the columns that say from or to where."""
 
-_BORN = "birthday birthdate born dob birth"
 SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "oldest": (("age", "highest"), ("year published vintage built", "lowest"), (_BORN, "lowest")),
     "youngest": (("age", "lowest"), (_BORN, "highest")),
@@ -87,7 +88,7 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "cheapest": (("price cost rent fee fare", "lowest"),),
     "least expensive": (("price cost", "lowest"),),
     "most expensive": (("price cost rent fee fare", "highest"), ("total", "highest")),
-    "dearest": (("price cost", "highest"),),
+    "dearest": (("price cost rent fee fare", "highest"),),
     "longest": (("minutes duration length pages words distance nights hours", "highest"),),
     "shortest": (("minutes duration length pages words distance nights hours", "lowest"),),
     "quickest": (("minutes duration", "lowest"), ("finish", "lowest"), ("seconds time", "lowest")),
@@ -100,6 +101,8 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "heaviest": (("weight", "highest"),),
     "lightest": (("weight", "lowest"),),
     "tallest": (("height", "highest"),),
+    "most valuable": (("value worth", "highest"),),
+    "least valuable": (("value worth", "lowest"),),
     "best rated": (("rating", "highest"),),
     "highest rated": (("rating", "highest"),),
     "worst rated": (("rating", "lowest"),),

@@ -72,9 +72,8 @@ class RowsMeant(ColumnsMeant):
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
         bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
-        bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{2,}}[a-rt-z]\b)", "", bare).replace(
-            ",", ""
-        )  # "50 fly"
+        bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{2,}}[a-rt-z]\b)", "", bare)  # "50 fly"
+        bare = bare.replace(",", "")
         bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
         if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or UNREAD.search(bare):
             unread = UNREAD.search(text)
@@ -220,9 +219,7 @@ class RowsMeant(ColumnsMeant):
                 if self._is(column, value, found):
                     return f"{before} | {' '.join(right)}"
                 return f"{before} {after}" if column == 0 and not value else match[0]  # what the rows are about
-            own = {*stems(names[column])} <= {
-                *map(str.lower, self._of_file)
-            }  # "a large cake": by its size, or its kind
+            own = {*stems(names[column])} <= self._of_file  # "a large cake": by its size, or its kind
             is_so = self._is(None if own else column, value[::-1], found)
             return f"{' '.join(left[::-1])} | {after}" if is_so else match[0]
 
@@ -259,9 +256,10 @@ class RowsMeant(ColumnsMeant):
 
 
 def _contradicts(conditions: list[str]) -> bool:
-    """Whether a row would have to hold two values in one column."""
+    """Whether a row would have to hold two values in one column, or say yes and no there."""
     equal = [one.partition(" equals ")[0] for one in conditions if " equals " in one and not one.startswith("* ")]
-    return len({*equal}) < len(equal)
+    flags = [{one.removesuffix(end) for one in conditions if one.endswith(end)} for end in (' yes ""', ' no ""')]
+    return len({*equal}) < len(equal) or bool(flags[0] & flags[1])
 
 
 def may_be_name(word: str) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
-from habilis.questions.tables.lexicon import MONTHS
+from habilis.questions.tables.lexicon import MONTHS, NUMBERED
 
 
 def _with_year(match: re.Match[str]) -> str:
@@ -15,7 +16,7 @@ def _with_year(match: re.Match[str]) -> str:
     return f"{way} {first} {year} {joined} {day} {month} {year}"
 
 
-REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+_REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:is|are|was|were|has|have|had|do|does|did|could|would)n['’]t\b", "not"),
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
@@ -69,7 +70,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"(?:the |any )?(?:blanks?|empty (?:ones|cells|values|rows)|missing (?:ones|values)|gaps)$",
         r"\1",
     ),
-    (r",? \(?(?:both (?:days |dates |ends )?(?:included|inclusive)|inclusive(?:ly)?)\)?$", ""),
+    (r",? \(?(?:both (?:days |dates |ends )?(?:included|inclusive)|inclusive(?:ly)?)\)?(?=$|,)", ""),
     (r" (?:in|at) one go\b", ""),
     (r",? (?:across|over) all (?:the )?(?=#)", ""),
     (
@@ -95,6 +96,19 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
+    (r"^((?:going|judging) by [^,]+?), (.+)$", r"\2, \1"),
+    (rf"^(?:the )?top ({NUMBERED[6:-1]}) (?=(?:most|least|\w+est)\b)", r"\1 "),
+    (r"\b(?:marked|noted|put|entered|listed|recorded)(?: down)? as (?=(?:an? |the )?[a-z])", ""),
+    (r"\bthan (?:what|that which) (?=(?:i|we|they|he|she|it)\b)", "than "),
+    (
+        r"^((?:the )?(?:biggest|largest|highest|longest|most|smallest|lowest|shortest)\b.*) in (?:one|any one) \w+$",
+        r"\1",
+    ),
+    (
+        r"\b(different|distinct|unique) (?:entries|values|items|things|names)(?: (?:are|do) (?:there|we have))? in "
+        r"(?:the )?(.+?) column$",
+        r"\1 \2",
+    ),
     (r"\b(?:takes?|took|taken|taking) part\b", ""),
     (r"\bdays off\b", "days"),
     (r"\b(times?|races?|swims?|runs?) over (?=(?:the )?\d[\d.]* ?(?:k?m|miles?|met|kilo))", r"\1 in the "),
@@ -166,7 +180,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 """Wordings of one thing, and the one that is read."""
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
-SINCE_MARKED = (
+_SINCE_MARKED = (
     (
         r"^which (#\d+#) (?:do|did|have|has) (?:we|i|they|you) (?:(?:get|have|own|buy|order) )?"
         r"(?:the )?(most|fewest|least) (#\w+#)"
@@ -182,6 +196,7 @@ SINCE_MARKED = (
         r"total \2 of \1",
     ),
     (r"\((by (?:the )?#\d+#)\)", r"\1"),
+    (r"(?<![#\w(])([a-z]+) (#\w+#) \((#\d+#) (?:is |= ?)?(\w[\w.-]*)\)", r"(\1) \2 with \3= \4"),
     (
         r"^((?:(?:my|our|the) )*(?:how|total|average|median|mean|highest|lowest|what (?:do|did|does))\b.*?),? "
         r"(?:over|across|for|in|of) all "
@@ -203,6 +218,11 @@ SINCE_MARKED = (
     (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
     (r"^(#\d+#) #R# (?=(?:on|at|in|for|of)\b)", r"\1 "),
     (r"\bwithout (?:a single|any) (?=#\d+#)", "without "),
+    (r"(?<= than )(?:i|we|they|he|she) (#\d+#)(?: for (?:it|them))?", r"\1"),
+    (
+        r"\bbetween ([A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*) (#\d+#) and (?:(?:his|her|its|their|the) )?(#\d+#)",
+        r"between \2 and \3 for \1",
+    ),
     (
         r"\b(more|less|fewer|higher|lower) than (\d[\d.]*) in (?:both )?(#\d+#) and (?:in )?(#\d+#)",
         r"with \3 \1 than \2 and \4 \1 than \2",
@@ -215,7 +235,7 @@ SINCE_MARKED = (
         r"total \1",
     ),
     (
-        r"^how many (?:pieces|units|copies|#\d+#) (?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+) "
+        r"^how many (?:(?:pieces|units|copies|#\d+#) )?(?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+(?: [\w-]+)?) "
         r"(?:are|is|were|was|do we have|have we got) (?:there )?(#\d+#)$",
         r"how many \2 of \1",
     ),
@@ -249,7 +269,23 @@ SINCE_MARKED = (
         r"(?!(?:not|no|after|before|above|below|over|under|at|in|on|between|more|less|missing|blank|empty)\b)(?=[^\W\d_])",
         r", \1= ",
     ),
-    (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
+    (
+        r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) "
+        r"(?:entered|given|recorded|listed|named|noted|down|written(?: down| in)?|filled in|put down|set|yet)\b",
+        r"\1 \2",
+    ),
+    (r"\b(?:(?:is|are|was|were|still|has|have) )*missing (?:(?:an?|any|the|their|its) )?(?=#\d+#)", "without "),
+    (
+        r"\b(?:(?:do|does|did|have|has|had) )?(?:(?:i|we|they|he|she|it) )?not "
+        r"(?:note|write|put|enter|record|fill|mark|get|know)(?:d|n|ed|ten)?(?: down| in)? "
+        r"(?:(?:an?|any|the|their|its) )?(#\d+#)(?: down| in)?(?=$|[ ,])",
+        r"without \1",
+    ),
+    (
+        r"\b(?:has|have|had|is|are|with)?(?: got)? ?(?:nothing|no value|an? (?:empty|blank)(?: cell| value)?)"
+        r"(?: (?:written|entered|noted|put|down|recorded|filled in))* (?:for|in|under) (?:the )?(#\d+#)",
+        r" without \1",
+    ),
     (
         r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "
         r"(?:(?:is|are|was|were|still|been|left|yet) )*"
@@ -261,7 +297,6 @@ SINCE_MARKED = (
         r"(?:the |their |its )?(?=#\d+#)",
         r"\2 \1 than ",
     ),
-    (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
     (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
     (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
@@ -278,3 +313,16 @@ SINCE_MARKED = (
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
 )
 """The same, where columns and rows are marked."""
+
+
+@cache
+def _compiled(marked: bool) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """More patterns than the module `re` keeps: each would be compiled anew for every question."""
+    return [(re.compile(pattern, re.I), said) for pattern, said in (_SINCE_MARKED if marked else _REWRITTEN)]
+
+
+def reworded(text: str, *, marked: bool = False) -> str:
+    """`text` in the one wording that is read of many. `marked`: its columns and rows are."""
+    for pattern, said in _compiled(marked):
+        text = pattern.sub(said, text)
+    return text
