@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,37 +51,41 @@ def large(server: BareServer, link: socket.socket, line: str) -> None:
 
 
 TOO_LARGE, TOO_SLOW = "8 MB", "within 1 s"
-FLOODS: dict[str, tuple[Play, str]] = {
-    "100 MB": (large, TOO_LARGE),
-    "endless": (pouring(f"{JSON}\n", b"1" * 65_536), TOO_LARGE),
-    "a bomb": (answering(200, lambda: packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
-    "a bomb as an error": (answering(400, lambda: packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
-    "endless headers": (pouring("HTTP/1.1 200 OK\n", b"x-more: of the same\r\n" * 100), "server"),
-    "one endless header": (pouring("HTTP/1.1 200 OK\nx: ", b"y" * 65_536), "server"),
-    "a byte now and then": (pouring(f"{JSON}\n", b" ", 0.1), TOO_SLOW),
-    "a header now and then": (pouring("HTTP/1.1 200 OK\n", b"x: y\r\n", 0.1), TOO_SLOW),
-    "told to go on for ever": (pouring("", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), TOO_SLOW),
+# Each is made when a test asks for it: together they are a hundred megabytes in the memory of every test process.
+FLOODS: dict[str, Callable[[], tuple[Play, str]]] = {
+    "100 MB": lambda: (large, TOO_LARGE),
+    "endless": lambda: (pouring(f"{JSON}\n", b"1" * 65_536), TOO_LARGE),
+    "a bomb": lambda: (answering(200, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
+    "a bomb as an error": lambda: (answering(400, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
+    "endless headers": lambda: (pouring("HTTP/1.1 200 OK\n", b"x-more: of the same\r\n" * 100), "server"),
+    "one endless header": lambda: (pouring("HTTP/1.1 200 OK\nx: ", b"y" * 65_536), "server"),
+    "a byte now and then": lambda: (pouring(f"{JSON}\n", b" ", 0.1), TOO_SLOW),
+    "a header now and then": lambda: (pouring("HTTP/1.1 200 OK\n", b"x: y\r\n", 0.1), TOO_SLOW),
+    "told to go on for ever": lambda: (pouring("", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), TOO_SLOW),
 }
-WHOLE: dict[str, tuple[Play, str]] = {
-    "little things": (answering(200, lambda: f"[{','.join(['{}'] * 2_600_000)}]"), "500,000 parts"),
-    "little texts": (answering(200, lambda: json.dumps(["ab"] * 1_300_000)), "500,000 parts"),
-    "little numbers": (answering(200, lambda: json.dumps([0.1] * 1_500_000)), "500,000 parts"),
-    "things in things": (answering(200, "[" * 400_000), "too deeply"),
-    "a long text": (
-        answering(200, lambda: json.dumps({"choices": [{"message": {"content": "word " * 1_500_000}}]})),
+WHOLE: dict[str, Callable[[], tuple[Play, str]]] = {
+    "little things": lambda: (answering(200, f"[{','.join(['{}'] * 2_600_000)}]"), "500,000 parts"),
+    "little texts": lambda: (answering(200, json.dumps(["ab"] * 1_300_000)), "500,000 parts"),
+    "little numbers": lambda: (answering(200, json.dumps([0.1] * 1_500_000)), "500,000 parts"),
+    "things in things": lambda: (answering(200, "[" * 400_000), "too deeply"),
+    "a long text": lambda: (
+        answering(200, json.dumps({"choices": [{"message": {"content": "word " * 1_500_000}}]})),
         "it answered|no message",
     ),
-    "a long error": (answering(400, lambda: json.dumps({"error": {"message": "a " * 3_900_000}})), "HTTP 400"),
+    "a long error": lambda: (answering(400, json.dumps({"error": {"message": "a " * 3_900_000}})), "HTTP 400"),
 }
 """Replies that are not too long, and take many times their length in memory, or all of a stack."""
-STREAMS: dict[str, tuple[Play, str]] = {
-    "one endless event": (pouring(STREAM, b"data: " + b"x" * 65_536), "one event of more than 1 MB"),
-    "an event of endless lines": (pouring(STREAM, b"data:\n" * 1000), f"one event of more than 1 MB|{TOO_SLOW}"),
-    "endless events": (pouring(STREAM, CHUNK * 1000), f"{TOO_SLOW}|64 MB"),
-    "endless comments": (pouring(STREAM, b": still here\n\n" * 1000), f"{TOO_SLOW}|64 MB"),
-    "a comment now and then": (pouring(STREAM, b": still here\n\n", 0.1), TOO_SLOW),
-    "a packed stream": (
-        answering(200, lambda: packed(200 * MIB), "text/event-stream", content_encoding="gzip"),
+STREAMS: dict[str, Callable[[], tuple[Play, str]]] = {
+    "one endless event": lambda: (pouring(STREAM, b"data: " + b"x" * 65_536), "one event of more than 1 MB"),
+    "an event of endless lines": lambda: (
+        pouring(STREAM, b"data:\n" * 1000),
+        f"one event of more than 1 MB|{TOO_SLOW}",
+    ),
+    "endless events": lambda: (pouring(STREAM, CHUNK * 1000), f"{TOO_SLOW}|64 MB"),
+    "endless comments": lambda: (pouring(STREAM, b": still here\n\n" * 1000), f"{TOO_SLOW}|64 MB"),
+    "a comment now and then": lambda: (pouring(STREAM, b": still here\n\n", 0.1), TOO_SLOW),
+    "a packed stream": lambda: (
+        answering(200, packed(200 * MIB), "text/event-stream", content_encoding="gzip"),
         "one event of more than 1 MB",
     ),
 }
@@ -116,7 +121,7 @@ def fits(line: str, expected: str) -> bool:
 
 @pytest.mark.parametrize("name", ["100 MB", "a bomb", "endless headers", "a byte now and then", "things in things"])
 async def test_a_reply_without_measure_is_ended(name: str, tmp_path: Path) -> None:
-    play, expected = (FLOODS | WHOLE)[name]
+    play, expected = (FLOODS | WHOLE)[name]()
     with BareServer(play) as server:
         line, _ = await told(server, tmp_path)
         assert fits(line, expected), line
@@ -125,7 +130,7 @@ async def test_a_reply_without_measure_is_ended(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["an event of endless lines", "a comment now and then", "a packed stream"])
 async def test_a_stream_without_measure_is_ended(name: str, tmp_path: Path) -> None:
-    play, expected = STREAMS[name]
+    play, expected = STREAMS[name]()
     with BareServer(play) as server:
         line, _ = await told(server, tmp_path, stream=True)
         assert fits(line, expected), line
@@ -134,7 +139,7 @@ async def test_a_stream_without_measure_is_ended(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["endless", "a bomb", "a byte now and then"])
 async def test_a_list_of_models_without_measure_is_ended(name: str) -> None:
-    with BareServer(FLOODS[name][0]) as server:
+    with BareServer(FLOODS[name]()[0]) as server:
         with pytest.raises(HabilisError, match=r"8 MB|no answer in time"):
             await list_models(RoleSettings(base_url=server.base_url, timeout_s=0.5))
         assert server.asked
@@ -169,9 +174,9 @@ asyncio.run(main())
 def test_floods_of_every_kind_end_and_leave_the_memory_alone(provider: str, tmp_path: Path) -> None:
     if provider == "anthropic":
         pytest.importorskip("langchain_anthropic")
-    plain = {name: (play, expected, False) for name, (play, expected) in (FLOODS | WHOLE).items()}
-    streamed = {f"{name}, streamed": (play, expected, True) for name, (play, expected) in FLOODS.items()}
-    streamed |= {name: (play, expected, True) for name, (play, expected) in STREAMS.items()}
+    plain = {name: (*made(), False) for name, made in (FLOODS | WHOLE).items()}
+    streamed = {f"{name}, streamed": (*made(), True) for name, made in FLOODS.items()}
+    streamed |= {name: (*made(), True) for name, made in STREAMS.items()}
     cases = plain | streamed
     servers = {name: BareServer(case[0]).__enter__() for name, case in cases.items()}
     try:

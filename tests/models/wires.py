@@ -99,14 +99,11 @@ def _request_of(link: socket.socket) -> tuple[str, bytes]:
     return head.decode("latin-1"), body
 
 
-def answering(
-    status: int, body: str | bytes | Callable[[], str | bytes], kind: str = "application/json", **headers: str
-) -> Play:
-    """Answers every request alike. A body of megabytes is given as what makes it, when it is asked for."""
+def answering(status: int, body: str | bytes, kind: str = "application/json", **headers: str) -> Play:
+    """Answers every request alike."""
 
     def play(server: BareServer, link: socket.socket, line: str) -> None:
-        said = body() if callable(body) else body
-        data = said.encode() if isinstance(said, str) else said
+        data = body.encode() if isinstance(body, str) else body
         more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
         head = f"HTTP/1.1 {status} said\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n{more}"
         link.sendall(f"{head}connection: close\r\n\r\n".encode() + data)
