@@ -39,7 +39,7 @@ check: setup ## formatting, lint, types, layers
 	@$(python) -m ruff format --quiet --check . || { echo 'run: make format' >&2; exit 1; }
 	@$(python) -m ruff check --quiet .
 	@$(python) -m mypy --no-error-summary & types=$$!; \
-	  $(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py; layers=$$?; wait $$types && exit $$layers
+	  $(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py; layers=$$?; $(beside) wait $$types && exit $$layers
 
 rooms: setup ## print every room of the source, with its rank, lines and imports
 	@$(python) tests/house.py
@@ -47,6 +47,9 @@ rooms: setup ## print every room of the source, with its rank, lines and imports
 format: setup ## bring the source into form
 	@$(python) -m ruff check --quiet --fix .
 	@$(python) -m ruff format --quiet .
+
+# What tests are compiled to is written once, beside the check of types, and not by each worker at the same time.
+test test-all: beside = $(python) -m pytest --collect-only -qq -p no:cacheprovider > /dev/null;
 
 test: check ## check, then all tests but the slow ones, on all cores
 	@$(python) -m pytest -n $(jobs) -m 'not slow' --ignore tests/test_architecture.py
