@@ -58,6 +58,12 @@ Goethe 3,North,2,620,yes,12.03.2025
 Am Markt 8,South,4,885,no,14.03.2025
 Quai 1,North,5,1200,yes,15.03.2025
 """,
+    "rides_made.csv": """Date,From,Km,Fare,Tip,Race,Kept in
+2024-05-01,Quay,1.5,6.10,,N,box 1
+2024-05-02,Park,16.9,38.90,,N,shed
+2024-05-03,Quay,21.1,7.80,0.50,Y,box 1
+2024-06-04,Mill,3.5,10.80,2.00,N,box 2
+""",
     "pets_groomed.csv": """Pet,Owner,Wt (kg),Last groom,Next appt,Charge
 Biscuit,Ade,18.1,1 February 2025,5 April 2025,£44
 Rolo,Whit,57.7,12 January 2025,,£84
@@ -99,6 +105,15 @@ ASKED = {
     "How many pets were last groomed in January in pets_groomed.csv?": "2",
     "How many days are there between Biscuit's last groom and her next appointment in pets_groomed.csv?": "63",
     "Which owners have more than one pet in pets_groomed.csv?": "Ade",
+    # what is left out, of rows or of a sum, and what each row comes to
+    "Not counting races, what was the highest fare in rides_made.csv?": "38.9",
+    "What are the total fares in rides_made.csv, not counting tips?": None,
+    "What did the ride on 4 June come to, fare plus tip, in rides_made.csv?": "12.8",
+    "Which ride in rides_made.csv had the fewest km per fare?": None,
+    "On which date did I have the fewest km per fare in rides_made.csv?": "2024-05-01",
+    "How many rides are in box 1 in rides_made.csv?": "2",
+    "Which address is the cheapest per room, going by rent, in flat_viewings.csv?": "Am Markt 8",
+    "Which flats did I see in flat_viewings.csv? I mean the rows where the lift is yes.": None,
     # a currency is that of the file
     "What do the charges in pets_groomed.csv come to altogether, in pounds?": "164",
     "What do the charges in pets_groomed.csv come to altogether, in euros?": None,

@@ -64,7 +64,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (r",? as (?:a whole number|an integer)", "0"),
     (r"[.?!,;:]? ?\(?(?:please )?(?:(?:give|write|answer)(?: it| me)? )?in euros,? (?:with|and) cents\)?", "2"),
     (rf"{_ROUNDING},? to the nearest tenth", "1"),
-    (rf"{_ROUNDING},? to the nearest (?:hundredth|cent)", "2"),
+    (rf"{_ROUNDING},? to the (?:nearest )?(?:hundredth|cent|penny|pence)", "2"),
     (r",? in (thousands|millions|billions)", "scale"),
     (r"[.?!;] ?(?:the )?dates are (?:(?:written|given) )?(?:as |in )?(?:day/month/year|year-month-day)", "only"),
     (r"[.?!,;:]? ?\(?(?:please )?(?:answer |just |only |simply |with )*(?:a )?yes or no(?:,? please)?\)?", "only"),

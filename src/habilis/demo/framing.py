@@ -51,8 +51,9 @@ _FORM_WORDS = set(
     enough euros exact exactly figure figures final fine form format full give given good i in integer is it just like
     me nearest need no of ok okay only or output penny pence percent percentage percentages place places please plenty
     point put rest round rounded rounding show simply state sufficient suffices tell tenth hundredth that the there
-    to two-decimal unit units value want whole will with without would write written yes number numbers result like
-    plain places either nicely report reported one two three four five six zero 0 1 2 3 4 5 6 % i'd after""".split()  # noqa: SIM905
+    to total two-decimal unit units value want whole will with without would write written yes number numbers result
+    like plain places either nicely report reported one two three four five six zero 0 1 2 3 4 5 6 %
+    i'd after""".split()  # noqa: SIM905
 )
 """Words of a sentence about the form of an answer."""
 _DECIMALS = re.compile(

@@ -11,9 +11,18 @@ _NOT_ONE = {"seen", "from", "with", "over", "into"}
 """Last words of columns that are none of what they hold."""
 
 
+def words_for(unit: str) -> list[str]:
+    """The words that may be said for a unit."""
+    return [one for said in UNITS.values() if unit.lower() in said.split() for one in said.split() if one.isalpha()]
+
+
 def in_full(name: str) -> list[tuple[str, ...]]:
     own, rate = tuple(stems(name)), tuple(stems(name.replace("/", " per ")))
-    return [own, (*own[:-1], f"{own[-1]}ly"), *([rate] if rate != own else [])] if own else []
+    if not own:
+        return []
+    ways = [own, (*own[:-1], f"{own[-1]}ly"), *([rate] if rate != own else [])]
+    units = words_for(rate[-1]) if rate[-2:-1] == ("per",) else []  # "price per litre" of "Price per L"
+    return [*ways, *((*rate[:-1], stem) for one in units for stem in stems(one))]
 
 
 def in_short(name: str) -> list[tuple[str, ...]]:
@@ -33,5 +42,5 @@ def by_one_word(name: str) -> list[tuple[str, ...]]:
     """By its last word that says what it is."""
     short = in_short(re.sub(r"(?<=\w{3}) per \w+$", "", name))[1]
     if re.search(r"\bper \w+$", name):
-        return [short] if len(short) == 1 and len(short[0]) > 3 else []
+        return [short] if len(short) == 1 and len(short[0]) > 3 else []  # "price per ball"
     return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] not in _NOT_ONE else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from habilis.questions.column_words import words_for
 from habilis.questions.language import counted, root, stems, words
 from habilis.questions.nouns import PEOPLE, UNIT
 from habilis.questions.tables.doers import doer_of, done_by_others, is_shown
@@ -25,6 +26,9 @@ from habilis.questions.world import CannotAnswerError
 _TO_DO = (
     r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?"
     r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
+)
+_LEFT_OUT = (
+    r"\b(?:excluding|except(?: for)?|not counting|leaving out|other than) (?:(?:the|any|all) )*#(\d+)#(?=$|[ ,])"
 )
 _NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
 _DID = re.compile(r"\b(?:did|does|do) (?P<who>(?!I\b)[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
@@ -85,6 +89,7 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
         text = re.sub(_TO_DO, self._negated, text, flags=re.I)
         text = re.sub(_NOT_DONE, self._negated, text, flags=re.I)
+        text = re.sub(_LEFT_OUT, self._left_out, text, flags=re.I)
         total = self._header.names.index("total") if "total" in self._header.names else None
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
@@ -130,9 +135,14 @@ class ColumnsMeant(PartlySaid):
             if words(name) == ["count"] and self._header.kind(i) == "number":
                 text = re.sub(rf"\b({_MEASURED_SO}) counts?\b(?! of #R#)", rf"\1 #{i}#", text, flags=re.I)
             if per := re.search(r"\b(?:price|cost|rent|fee)(?: per |/| each )(\w+)$", name, re.I):
-                for said, way in (("cheapest|least expensive", "lowest"), ("dearest|most expensive", "highest")):
-                    of_one = rf"\b(?:{said}) (.*?) ?(?:per|for (?:an?|one|each)) {per[1]}\b"
-                    text = re.sub(of_one, rf"\1 with the {way} #{i}#", text, flags=re.I)
+                text = self._priced_by(text, i, "|".join({per[1], *words_for(per[1])}))
+        return text
+
+    def _priced_by(self, text: str, column: int, pieces: str) -> str:
+        """ "the cheapest per litre" with the column of the price per litre."""
+        for said, way in (("cheapest|least expensive", "lowest"), ("dearest|most expensive", "highest")):
+            of_one = rf"\b(?:{said})\b(.*?) ?(?:per|for (?:an?|one|each)) (?:{pieces})\b"
+            text = re.sub(of_one, rf"\1 with the {way} #{column}#", text, flags=re.I)
         return text
 
     def _things_done(self, text: str) -> str:
@@ -225,6 +235,10 @@ class ColumnsMeant(PartlySaid):
         text = self._header.kind(column) == "text" and not self._names_rows(match[2])
         plain = value.lower() not in FILLERS | {*FUNCTION_WORDS.split()} and not self._is_verb(value)
         return f"#{rows}# #{column}#= {value}" if text and plain and self._names_rows(rows) else match[0]
+
+    def _left_out(self, match: re.Match[str]) -> str:
+        """ "not counting races" as "not a race"; "not counting tips" is about a sum, not about rows."""
+        return self._negated(match) if self._header.kind(int(match[1])) == "flag" else match[0]
 
     def _negated(self, match: re.Match[str]) -> str:
         kind = self._header.kind(int(match[1]))

@@ -26,6 +26,13 @@ _CALCULATION = (
     rf"(?:,? (?P<then>{'|'.join(map(re.escape, _SIGNS))}) (?:the )?#(?P<third>\d+)#)?"
 )
 _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )?(?:the )?"
+_WHAT_IT_COMES_TO = re.compile(
+    r"^(?:what|how much) (?:would|will|do|does|did|should)\b(?: (?:i|we|they|you))?"
+    r"(?: (?:make|earn|get|pay|charge|spend)(?: on| for)?)?(?: an?| one)?\b|\b(?:cost(?:s|ed)? )?(?:me|us)\b"
+    r"|\b(?:an?|per|each) (?:month|year|week|day)\b",
+    re.IGNORECASE,
+)
+"""What a question for what one row comes to says besides."""
 _OVER_ALL = (
     r"(?:,? (?:altogether|all |summed|added|and add|it|up|over|for|of|across|in|each|every|the|#R#|rows?"
     r"|one)+(?=[ ,)]|$))*"
@@ -91,6 +98,7 @@ class PartsAsked(RowsMeant):
         text = match.string
         rest = re.sub("[()]", " ", f"{text[: match.start()]} {text[match.end() :]}")
         rest = _without_again(rest, match)
+        rest = _WHAT_IT_COMES_TO.sub(" ", rest.strip())
         said = r"^what\b|\b(?:an?|one|each) (?-i:(?=[A-Z]))|\ball (?:the|my|our)\b|(?<=left) over(?: from)?\b| per *$"
         rest = re.sub(said, " ", rest.strip(), flags=re.I)
         rest = re.sub(r"\b(?:how (?:much|many)|in total|total|sum|overall|of|value)\b", " ", rest, flags=re.I)

@@ -73,6 +73,8 @@ class RowsMeant(ColumnsMeant):
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
         bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
         bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{2,}}[a-rt-z]\b)", "", bare)  # "50 fly"
+        boxes = {cell.split()[0] for row in self._header.samples for cell in row if re.fullmatch(r"[a-z]+ \d+", cell)}
+        bare = re.sub(rf"\b(?:{'|'.join(boxes)}) \d+\b", "", bare) if boxes else bare  # "box 3", as a cell has it
         bare = bare.replace(",", "")
         bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
         if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or UNREAD.search(bare):

@@ -95,7 +95,11 @@ _REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"\b(between|from) ({MONTHS}) (and|to|until) ({MONTHS}),? (\d{{4}})", r"\1 \2 \5 \3 \4 \5"),
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
+    (r"\? i mean (?!.*\b(?:rows?|where|only|those|who|which|that|with|when|from)\b).*$", ""),
     (r",? i mean,? .*$", ""),
+    (r"\b(?:have|has) (?:i|we|they) got\b", "have"),
+    (r",? (?:all )?at the same time$|,? both at once$", ""),
+    (r",? all (?:(?:the|my|our) )?[a-z]+s (?:added|put|taken|summed) (?:together|up)(?=$|,)", " altogether"),
     (r"^((?:going|judging) by [^,]+?), (.+)$", r"\2, \1"),
     (rf"^(?:the )?top ({NUMBERED[6:-1]}) (?=(?:most|least|\w+est)\b)", r"\1 "),
     (r"\b(?:marked|noted|put|entered|listed|recorded)(?: down)? as (?=(?:an? |the )?[a-z])", ""),
@@ -196,6 +200,9 @@ _SINCE_MARKED = (
         r"total \2 of \1",
     ),
     (r"\((by (?:the )?#\d+#)\)", r"\1"),
+    (r"\b(most|fewest|least|highest|lowest) (#\d+#) per (#\d+#)", r"\1 \2 divided by \3"),
+    (r"\b(?:cheapest|least expensive) per (#\d+#),? (?:going by )?(#\d+#)$", r"with the lowest \2 divided by \1"),
+    (r"\b(?:dearest|most expensive) per (#\d+#),? (?:going by )?(#\d+#)$", r"with the highest \2 divided by \1"),
     (r"(?<![#\w(])([a-z]+) (#\w+#) \((#\d+#) (?:is |= ?)?(\w[\w.-]*)\)", r"(\1) \2 with \3= \4"),
     (
         r"^((?:(?:my|our|the) )*(?:how|total|average|median|mean|highest|lowest|what (?:do|did|does))\b.*?),? "
