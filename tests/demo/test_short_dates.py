@@ -45,7 +45,7 @@ Sock;Drip;;2;210;7,20 €;30.11.21
 Sat 16 Mar 2024,Avocet,32,Marsh,Alan
 Sun 17 Mar 2024,Starling,139,Quay,Peg
 Sat 6 Apr 2024,Starling,40,Marsh,Alan
-Sat 1 Jun 2024,Avocet,7,Quay,Alan
+"Saturday, Jun 1, 2024",Avocet,7,Quay,Alan
 """,
     "two_years.csv": """Date,Route,Km
 2023-06-01,Canal,5
