@@ -15,7 +15,9 @@ _ASKING = (
     r"|find|add|sum)\b"
 )
 _DOING = (
-    r"(?:doing|checking|writing|preparing|planning|updating|putting together|working on|filling in|making|trying to"
+    r"(?:ordering|placing|booking|sending|buying|ringing|calling|packing|printing|arranging|organising|chasing|quoting"
+    r"|applying|deciding|budgeting|shopping|stocking up|doing|checking|writing|preparing|planning|updating"
+    r"|putting together|working on|filling in|making|trying to"
     r"|going (?:over|through)|getting ready|tidying|sorting out|curious|wondering|not sure|looking into|thinking"
     r" (?:about|of))"
 )
@@ -72,7 +74,7 @@ _WISH = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(rf"(?P<why>{_WHY}[^.?!:;]*?)"
-                       r"(?P<end>[.!:;] |, (?:so |and )?| (?:and )?(?=I (?:need|want|wonder)\b))"
+                       r"(?P<end>[.!:;] | [-–—] |, (?:so |and )?| (?:and )?(?=I (?:need|want|wonder)\b))"
                        r"(?:so,? |and )?(?=(?P<rest>.+))", re.IGNORECASE)  # fmt: skip
 _NEED = re.compile(r"(?:and )?(?:I|we) (?:need|want|wonder|'d like|would like)(?: to know)?,? "
                    r"(?=(?:the|how|what|which|who|when|where)\b)", re.IGNORECASE)  # fmt: skip

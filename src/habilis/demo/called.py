@@ -53,22 +53,26 @@ def spelled_out(question: str, shown: str = "") -> str:
 
 
 def _respelled(word: str, shown: str) -> str:
-    """A long word that is one slip away from one that says what is asked: a letter too many, too few, or two changed
-    about."""
+    """A long word that is one slip away from one that says what is asked, or from a word of a column's name."""
     if len(word) < 6 or not word.islower() or word in _ASKING | _OTHERS or word.endswith(("s", "ed", "ly")):
         return word
-    meant = [one for one in _ASKING if _one_slip(word, one)]
+    header = {one.lower() for one in re.findall(r"[^\W\d_]{6,}", shown.partition("\n")[0])} - _ASKING
+    meant = [one for one in _ASKING if _one_slip(word, one)] + [
+        one for one in header if _one_slip(word, one, other=False)
+    ]
     return meant[0] if len(meant) == 1 and word not in shown.lower() else word
 
 
-def _one_slip(one: str, other: str) -> bool:
-    """Whether two words differ by one letter that is added, left out or another, or by two that changed places."""
-    if abs(len(one) - len(other)) > 1:
+def _one_slip(typed: str, meant: str, *, other: bool = True) -> bool:
+    """Whether two words differ by one letter too many or too few, by two that changed places, or, with `other`, by one
+    that is another: of the names of columns, weight is no height."""
+    if abs(len(typed) - len(meant)) > 1 or typed == meant:
         return False
-    same = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    left, right = one[same:], other[same:]
+    pairs = enumerate(zip(typed, meant, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), min(len(typed), len(meant)))
+    left, right = typed[same:], meant[same:]
     swapped = left[:2] == right[:2][::-1] and left[2:] == right[2:] and len(left) > 1
-    return swapped or right in (left[1:], left) or left == right[1:] or left[1:] == right[1:]
+    return swapped or left[1:] == right or left == right[1:] or (other and left[1:] == right[1:])
 
 
 def with_file_named(question: str, files: Sequence[SeenFile]) -> str:

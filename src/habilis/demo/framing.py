@@ -76,6 +76,12 @@ _UNIT_ALONE = re.compile(
 )
 
 
+_ONCE_MORE = re.compile(
+    r"(?:please )?(?:list|name|show|give)(?: me)? (?:them|all of them|their names|the names)(?: all)?"
+    r"(?:,? please)?[.!]*",
+    re.I,
+)
+"""A sentence that asks once more for what was asked for."""
 _SKIPPED = re.compile(
     r"(?:(?:you can |please |just |and |but )*(?:leave out|leaving out|leave|skip|skipping|ignore|ignoring|not counting"
     r"|don't count|forget(?: about)?|excluding|without)|ignoring) (?P<what>.+)",
@@ -83,11 +89,11 @@ _SKIPPED = re.compile(
 )
 _BLANK = re.compile(r"\b(?:blanks?|empty|missing|gaps?|no|nothing|without|unrecorded|not|never)\b|n't\b", re.IGNORECASE)
 _BLANK_WORDS = set(
-    """a all an and any are blank blanks cell cells column count counts didn't didnt down empty entered entry entries
-    figure figures for forgot gap gaps have haven't has hasn't had i i've in is isn't it left line lines logged measured
-    missing my no not note noted nothing number numbers of one ones or out put reading readings record recorded records
-    row rows she he that the them there there's they those was wasn't we weren't were where which with without write
-    written wrote value values""".split()  # noqa: SIM905
+    """a all an and any anybody anyone are blank blanks cell cells column count counts day days didn't didnt down empty
+    entered entry entries figure figures for forgot gap gaps have haven't has hasn't had i i've in is isn't it left
+    line lines logged mark marks measured missing my no not note noted nothing number numbers of one ones or out put
+    reading readings record recorded records row rows she he that the them there there's they those was wasn't we
+    weren't were where which with without write written wrote value values""".split()  # noqa: SIM905
 )
 """Words of a remark that rows without a value do not count."""
 _OF_VALUES = re.compile(
@@ -109,7 +115,7 @@ def framed(question: str, files: Sequence[SeenFile]) -> str:
         named = [one for one in files if _names(one, part)]
         if not _asks(part, bool(kept)) and len(named) == 1 and _says_where(part, named[0]):
             file = named[0].named
-        elif _skips_blanks(part, " ".join(kept) or question):
+        elif (kept and _ONCE_MORE.fullmatch(part)) or _skips_blanks(part, " ".join(kept) or question):
             continue
         elif kept and (said := _form(_without(part, named))) is not None:
             form, file = form + said, file or next((one.named for one in named), "")

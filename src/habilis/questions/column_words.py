@@ -21,8 +21,13 @@ def in_full(name: str) -> list[tuple[str, ...]]:
     if not own:
         return []
     ways = [own, (*own[:-1], f"{own[-1]}ly"), *([rate] if rate != own else [])]
-    units = words_for(rate[-1]) if rate[-2:-1] == ("per",) else []  # "price per litre" of "Price per L"
-    return [*ways, *((*rate[:-1], stem) for one in units for stem in stems(one))]
+    last = words(name)[-1]
+    units = {stem for one in words_for(last) for stem in stems(one)}
+    if rate[-2:-1] != ("per",):  # "overtime hours" of "Overtime (h)", "hours" of "Hrs"
+        return [*ways, *((*own[:-1], one) for one in units)] if last in ("h", "hrs") else ways  # no heart rate
+    ways += [(*rate[:-1], one) for one in units]  # "price per litre" of "Price per L"
+    bare = rate[:-3] if len(rate) > 3 and words_for(rate[-3]) else ()
+    return [*ways, *((*bare, "per", one) for one in units if bare)]  # "yield per hectare" of "Yield t/ha"
 
 
 def in_short(name: str) -> list[tuple[str, ...]]:

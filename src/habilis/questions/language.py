@@ -32,7 +32,8 @@ _POLITE = re.compile(
 )
 _ASKING = re.compile(
     r"(?:what(?:'s|’s| is| are| was| were| will be| would be)|calculate|compute|determine|find out|find|give me|give|"
-    r"show me|show|work out|(?:a |the )?list of|all of|evaluate|get|report|state|print|return|name|list|identify) +",
+    r"show me|show|look up|work out|(?:a |the )?list of|all of|evaluate|get|report|state|print|return|name|list"
+    r"|identify) +",
     re.IGNORECASE,
 )
 

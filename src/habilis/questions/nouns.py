@@ -9,9 +9,9 @@ UNITS = {
     "kg": "kg kilogram kilograms kilos",
     "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
     "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
-    "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
+    "min": "min mins minute minutes", "h": "h hour hours hrs", "s": "s sec second seconds", "ms": "ms milliseconds",
     "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m² sqm",
-    "l": "l litre litres liter liters",
+    "l": "l litre litres liter liters", "ha": "ha hectare hectares", "t": "t tonne tonnes",
     "kmh": "kmh km/h", "deg": "deg degree degrees", "arcsec": "arcsec arcseconds", "bpm": "bpm",
     "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
 }  # fmt: skip

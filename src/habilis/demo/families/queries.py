@@ -231,7 +231,8 @@ class _Query(GroupsCompared):
         said = f"how many {head} {rest}" if re.fullmatch(r"#\w+#", head) else f"{head} {rest}"
         said = f"total {said}" if re.fullmatch(rf"(?:our |my |the )*(?:{MONEY})", head, re.I) else said
         measured = self._measured(said)
-        if measured and measured[0].startswith("mean") and found[0]["g"] and self._names_rows(found[0]["g"]):
+        rows = found[0]["g"] and (self._names_rows(found[0]["g"]) or self._is_of_doing(int(found[0]["g"])))
+        if measured and measured[0].startswith(("mean", "median")) and rows:
             return self._number(*measured)  # the mean of all rows: "frames per hive"
         if measured and measured[0].startswith(("mean", "median")) and group and self._is_daily(group):
             return self._number(f"{measured[0]} per {group}", measured[1])  # one number, of as many days
@@ -241,6 +242,12 @@ class _Query(GroupsCompared):
         if measured and group in days and any(f"{group} " in one.partition('"')[0] for one in measured[1]):
             return None  # "how many in 2020 by the day of purchase": by which that is known
         return self._groups(measured[0], group, measured[1]) if group and measured else None
+
+    def _is_of_doing(self, column: int) -> bool:
+        """Whether a question says by its noun what the day of a row is of: "per visit" with the column "Visit date"."""
+        nouns = {*stems(self._header.names[column])} - {"date", "day", "time", "on", "last", "next", "first"}
+        said = re.search(r"\b(?:per|each|every) (\w+)", self._text, re.I)
+        return self._header.kind(column) == "moment" and said is not None and {*stems(said[1])} <= nouns
 
     def _best_of_each(self, text: str, group: str) -> DemoCall | None:
         """ "which flat is the cheapest" for each district."""

@@ -53,6 +53,10 @@ class Tables(AskedPatterns):
         known = header and column in header.names and operation.key in _OF_NUMBERS
         if header and known and header.kind(header.names.index(str(column))) == "text":
             return None  # "the most expensive task"
+        group = str(found.get("group"))
+        grouped = header and operation.key == "group_mean" and group in header.names
+        if header and grouped and header.kind(header.names.index(group)) == "moment":
+            return None  # "per visit" is each row, where days have that name
         if "highest" in said:
             found["extreme"] = "highest" if said["highest"] else "lowest"
         return None if None in found.values() else found

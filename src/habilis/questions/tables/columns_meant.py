@@ -132,6 +132,8 @@ class ColumnsMeant(PartlySaid):
                 text = re.sub(
                     rf"\b(?:in|on) (?:(?:the|our) )?(?:#R#|{words(name)[-1]})(?=$|[ ,])", f"#{i}#", text, flags=re.I
                 )
+            if (unit := words(name)[-1:]) and self._header.kind(i) == "number" and (said := words_for(unit[0])):
+                text = re.sub(rf"\b(?:{'|'.join(said)}) of (?:the |my |our )?(?=#{i}#)", "", text, flags=re.I)
             if words(name) == ["count"] and self._header.kind(i) == "number":
                 text = re.sub(rf"\b({_MEASURED_SO}) counts?\b(?! of #R#)", rf"\1 #{i}#", text, flags=re.I)
             if per := re.search(r"\b(?:price|cost|rent|fee)(?: per |/| each )(\w+)$", name, re.I):

@@ -63,6 +63,7 @@ ALIKE = (
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
     ("payments?", "paid payment"),
+    ("hr|heart ?rates?|pulse", "hr heart pulse"),
     ("(?:estimated|valued)(?: at)?", "value valuation estimate worth"),
     ("automatic(?:ally)?", "auto automatic"),
 )

@@ -15,7 +15,8 @@ from habilis.questions.world import DemoCall
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 EACH = (
-    r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|"
+    r"(?<![\w#])(?:per|by|for each|for every|for the different|[io]n each|[io]n every|at each|of each|each|every"
+    r"|from each|"
     rf"across|for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)(?! (?-i:[A-Z0-9]))"
 )
 _SIGNS = {"times": "*", "multiplied by": "*", "x": "*", "*": "*", "×": "*", "minus": "-", "less": "-", "-": "-",

@@ -46,7 +46,7 @@ _OF = re.compile(
 _BY = re.compile(
     rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
 )
-SCORES = {"score", "rating", "point", "mark", "grade", "result"}
+SCORES = {"score", "rating", "point", "mark", "grade", "result", "yield", "profit", "revenue", "turnover", "attendance"}
 PRICES = {"price", "cost"}
 _NO_SUM = {"wage", "salary", "rating", "age", "temperature", "altitude", "height", "speed"}
 _FULL_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w.'-]+)+"

@@ -25,7 +25,7 @@ UNREAD = re.compile(
     r"columns?|rows?|lines?|words?|years?|months?|weeks?|weekdays?|days?|hours?|non|one|two|three|four|five|six|seven|"
     r"eight|nine|ten|zero|versus|vs|compared|difference|again|deviation|variance|correlation|percentile|quartile|ratio|"
     r"growth|increase|decrease|change|changed|trend)\b|"
-    r"(?<!\b[A-Z])(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\bSt)\. |[?!:;`()] |[`&]",
+    r"(?<!\b[A-Z])(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\bSt)\. |[?!:;`()] |`|(?<![A-Z])&|&(?![A-Z])",
     re.I,
 )
 """Words that change what is asked: where one is left, nothing is understood."""

@@ -98,6 +98,19 @@ _REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\? i mean (?!.*\b(?:rows?|where|only|those|who|which|that|with|when|from)\b).*$", ""),
     (r",? i mean,? .*$", ""),
     (r"\b(?:have|has) (?:i|we|they) got\b", "have"),
+    (
+        r"^(?:my|our|the) \w+ (?:wants?|needs?|would like|is asking for|asked for)(?: to know)? "
+        r"(?=the |how |what |which )",
+        "",
+    ),
+    (r"\bwhat (?:%|percent) of\b", "what percentage of"),
+    (r"\b(?:class|group|team) (?=(?:average|median|mean)\b)", ""),
+    (r"\bsince the (?:start|beginning) of (?=\w)", "since "),
+    (
+        r"\bbetween (?:my |the |our )?first (\w+) and (?:my |the |our )?last (?:\1|one)\b",
+        r"between the first and the last \1",
+    ),
+    (r"^(?:(?:can|could) you )?total(?: up)? (?=(?:my|our|the) )", "total "),
     (r",? (?:all )?at the same time$|,? both at once$", ""),
     (r",? all (?:(?:the|my|our) )?[a-z]+s (?:added|put|taken|summed) (?:together|up)(?=$|,)", " altogether"),
     (r"^((?:going|judging) by [^,]+?), (.+)$", r"\2, \1"),
@@ -225,6 +238,7 @@ _SINCE_MARKED = (
     (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
     (r"^(#\d+#) #R# (?=(?:on|at|in|for|of)\b)", r"\1 "),
     (r"\bwithout (?:a single|any) (?=#\d+#)", "without "),
+    (r",? \b(?:when|where|while) ([A-Z][\w'-]+) (?:was|is) (#\d+#)", r", \2= \1"),
     (r"(?<= than )(?:i|we|they|he|she) (#\d+#)(?: for (?:it|them))?", r"\1"),
     (
         r"\bbetween ([A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*) (#\d+#) and (?:(?:his|her|its|their|the) )?(#\d+#)",
@@ -285,7 +299,7 @@ _SINCE_MARKED = (
     (
         r"\b(?:(?:do|does|did|have|has|had) )?(?:(?:i|we|they|he|she|it) )?not "
         r"(?:note|write|put|enter|record|fill|mark|get|know)(?:d|n|ed|ten)?(?: down| in)? "
-        r"(?:(?:an?|any|the|their|its) )?(#\d+#)(?: down| in)?(?=$|[ ,])",
+        r"(?:(?:an?|any|the|their|its) )?(#\d+#)(?: down| in)?(?: for)?(?=$|[ ,])",
         r"without \1",
     ),
     (

@@ -64,6 +64,16 @@ Quai 1,North,5,1200,yes,15.03.2025
 2024-05-03,Quay,21.1,7.80,0.50,Y,box 1
 2024-06-04,Mill,3.5,10.80,2.00,N,box 2
 """,
+    "ward_shifts.csv": """Shift date,Ward,Hrs,Overtime (h),Resting_hr,Parking £,In charge,Milk (kg)
+2024-05-01,A&E,7.5,0,61,4.20,Ben,3
+2024-05-04,Rowan,8,1.5,65,2.40,Ida,4
+2024-06-02,A&E,11.5,,63,,Ben,5
+""",
+    "heights.csv": """Player,Height,Visit,Fee
+Ada,171,2024-05-01,20
+Bo,182,2024-05-08,30
+Cy,177,2024-05-09,40
+""",
     "pets_groomed.csv": """Pet,Owner,Wt (kg),Last groom,Next appt,Charge
 Biscuit,Ade,18.1,1 February 2025,5 April 2025,£44
 Rolo,Whit,57.7,12 January 2025,,£84
@@ -114,6 +124,18 @@ ASKED = {
     "How many rides are in box 1 in rides_made.csv?": "2",
     "Which address is the cheapest per room, going by rent, in flat_viewings.csv?": "Am Markt 8",
     "Which flats did I see in flat_viewings.csv? I mean the rows where the lift is yes.": None,
+    # units as words, slips in the names of columns, and who was there
+    "What is the total of the overtime hours in ward_shifts.csv?": "1.5",
+    "How many hours did I work on average in ward_shifts.csv?": "9",
+    "What was my average resting hr in ward_shifts.csv?": "63",
+    "How many kilos of milk were there in all in ward_shifts.csv?": "12",
+    "What did I pay for parkign in total in ward_shifts.csv?": "6.6",
+    "What is the average weight in heights.csv?": None,
+    "How many shifts were there when Ben was in charge in ward_shifts.csv?": "2",
+    "How many shifts were on A&E in ward_shifts.csv?": "2",
+    "What is the average fee per visit in heights.csv?": "30",
+    "Which players are over 175 in height in heights.csv? List them please.": "Bo, Cy",
+    "I'm ordering shirts. Which players have a height under 175 in heights.csv?": "Ada",
     # a currency is that of the file
     "What do the charges in pets_groomed.csv come to altogether, in pounds?": "164",
     "What do the charges in pets_groomed.csv come to altogether, in euros?": None,
