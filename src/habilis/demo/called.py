@@ -29,7 +29,6 @@ _ASKING = set(
     altogether expensive maximum minimum heaviest""".split()  # noqa: SIM905
 )
 """Long words that say what is asked, so that a slip of the finger is told from another word."""
-_OTHERS = {"slowest", "biggers", "largess"}
 _THANKS = re.compile(
     r"[,.!?] *(?:many )?(?:thanks|thank you|cheers|ta)(?: in advance| a lot| very much)?[.!]*$", re.IGNORECASE
 )
@@ -54,12 +53,10 @@ def spelled_out(question: str, shown: str = "") -> str:
 
 def _respelled(word: str, shown: str) -> str:
     """A long word that is one slip away from one that says what is asked, or from a word of a column's name."""
-    if len(word) < 6 or not word.islower() or word in _ASKING | _OTHERS or word.endswith(("s", "ed", "ly")):
+    if len(word) < 6 or not word.islower() or word in _ASKING or word.endswith(("s", "ed", "ly")):
         return word
     header = {one.lower() for one in re.findall(r"[^\W\d_]{6,}", shown.partition("\n")[0])} - _ASKING
-    meant = [one for one in _ASKING if _one_slip(word, one)] + [
-        one for one in header if _one_slip(word, one, other=False)
-    ]
+    meant = [one for one in _ASKING | header if _one_slip(word, one, other=one in _ASKING)]
     return meant[0] if len(meant) == 1 and word not in shown.lower() else word
 
 

@@ -83,8 +83,8 @@ _ONCE_MORE = re.compile(
 )
 """A sentence that asks once more for what was asked for."""
 _SKIPPED = re.compile(
-    r"(?:(?:you can |please |just |and |but )*(?:leave out|leaving out|leave|skip|skipping|ignore|ignoring|not counting"
-    r"|don't count|forget(?: about)?|excluding|without)|ignoring) (?P<what>.+)",
+    r"(?:you can |please |just |and |but )*(?:leave out|leaving out|leave|skip|skipping|ignore|ignoring|not counting"
+    r"|don't count|forget(?: about)?|excluding|without) (?P<what>.+)",
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"\b(?:blanks?|empty|missing|gaps?|no|nothing|without|unrecorded|not|never)\b|n't\b", re.IGNORECASE)
