@@ -95,7 +95,7 @@ class Bubblewrap:
             return await self._maker.spawn(newborn(job, policy, tenant), job.packages, pipes)
 
         def command(pipes: Pipes) -> list[str]:
-            return [*self._walls(job, pipes, tenant), "--", *confined(job, policy)]
+            return [*self._walls(job, pipes, tenant), "--", *confined(job, {**policy, "asks": True})]
 
         return await StartedTree.starting(command, job)(pipes)
 

@@ -104,7 +104,7 @@ class Landlock:
         return {
             "uid": uid,
             "keep_reading": True,
-            "supervise": True,
+            "host": os.getpid(),
             "host_name": HOST_NAME if uid is not None else None,  # only root may call a machine otherwise
             "scratch": str(tmp),
             "landlock": rules(job, tmp),

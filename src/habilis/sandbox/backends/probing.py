@@ -52,7 +52,7 @@ class Unconfined:
     async def run(self, job: SandboxJob) -> SandboxExit:
         """Run `job`. Raises OSError when it cannot be started."""
         async with private_tmp(job, None) as (inside, tmp):
-            command = confined(inside, {"supervise": True, "scratch": str(tmp)})
+            command = confined(inside, {"host": os.getpid(), "scratch": str(tmp)})
             start = StartedTree.starting(lambda pipes: command, inside, supervised=True)
             ended = await run_confined(start, inside, scratch=tmp)
             return without_private_tmp(ended, tmp)

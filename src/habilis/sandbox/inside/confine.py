@@ -3,11 +3,12 @@
     python -s -P -S -B confine.py POLICY python -s -P -S -B guest.py
 
 POLICY is JSON, made by the back ends: `limits`, and optionally `uid` (drop to it), `scratch` (a folder to remove),
-`keep_reading` (keep CAP_DAC_READ_SEARCH over the drop), `host_name` (call the machine so, if permitted), `supervise`
-(stay behind as a reaper of every descendant), `landlock` (paths and access bits), `seccomp` (a classic BPF program in
-base64), `relay` (what leads to a door) and `serve` (open the list of its children for the command, which may no longer
-be able to; HABILIS_CHILDREN names the descriptor). Imports the standard library alone and as little of it as it can:
-each module costs every call.
+`keep_reading` (keep CAP_DAC_READ_SEARCH over the drop), `host_name` (call the machine so, if permitted), `host` (the
+process that started this one: stay behind as a reaper of every descendant, and end with it), `asks` (ask over the
+standard input whether the host still wants this), `landlock` (paths and access bits), `seccomp` (a classic BPF program
+in base64), `relay` (what leads to a door) and `serve` (open the list of its children for the command, which may no
+longer be able to; HABILIS_CHILDREN names the descriptor). Imports the standard library alone and as little of it as it
+can: each module costs every call.
 
 Sources: landlock(7), seccomp(2), capabilities(7), PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG in prctl(2).
 """
@@ -40,8 +41,8 @@ def main() -> None:
 
 def confine(policy: dict, command: "list[str]") -> None:  # type: ignore[type-arg]
     """The same with both at hand."""
-    supervisor = supervise(policy.get("scratch")) if policy.get("supervise") else None
-    if not is_heard():
+    supervisor = supervise(policy["host"], policy.get("scratch")) if policy.get("host") else None
+    if policy.get("asks") and not is_wanted():
         os._exit(1)
     if policy.get("host_name"):
         call_the_machine(policy["host_name"])
@@ -64,14 +65,22 @@ def confine(policy: dict, command: "list[str]") -> None:  # type: ignore[type-ar
     become(command)
 
 
-def is_heard() -> bool:
-    """Whether the host still reads what is printed. One that died before we were tied to it is known by nothing else:
-    whose children we are then does not tell, and a kernel tells only of what is to come."""
-    import select
+def is_wanted() -> bool:
+    """Ask the host, and wait for its word; the standard input is empty afterwards.
 
-    printed = select.poll()
-    printed.register(1, 0)  # of a pipe without readers it says so unasked
-    return not printed.poll(0)
+    Whoever answers lives, so all that leads from it to us is tied to a living process by now. A host that was dying
+    when its child tied itself to it is known by nothing else: the child's child has no parent to look at, and a dying
+    process keeps its pipes open for as long as its memory takes to be freed.
+    """
+    try:
+        os.write(0, b"?")
+        word = os.read(0, 1)
+    except OSError:
+        return False
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return word == b"!"
 
 
 def limit(limits: dict) -> None:  # type: ignore[type-arg]
@@ -216,18 +225,18 @@ def restrict_calls(program: str, way: "_socket.socket | None" = None) -> None:
     way.close()
 
 
-def supervise(scratch: "str | None") -> int:
+def supervise(host: int, scratch: "str | None") -> int:
     """Fork; the child returns its parent's id, the parent stays outside until no descendant is left, then exits.
 
     It inherits every orphan (subreaper), so a process that leaves its session or its parent is found and killed too.
-    SIGTERM, also sent by the kernel when the host dies, means: kill all now.
+    SIGTERM, also sent by the kernel when the host dies, means: kill all now. A host that died before is known by its
+    number.
     """
-    parent = os.getppid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     blocked = {signal.SIGTERM, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
+    if os.getppid() != host:
         os._exit(1)
     child = os.fork()
     if child == 0:
@@ -239,7 +248,7 @@ def supervise(scratch: "str | None") -> int:
     while status is None and signal.sigwait(blocked) == signal.SIGCHLD:
         status = reap(child)
     sweep(child if status is None else None)
-    if scratch and (status is None or os.getppid() != parent):  # the host may be dead and cannot tidy up
+    if scratch and (status is None or os.getppid() != host):  # the host may be dead and cannot tidy up
         import shutil
 
         shutil.rmtree(scratch, ignore_errors=True)

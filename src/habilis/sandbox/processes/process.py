@@ -11,11 +11,12 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -131,22 +132,25 @@ async def uncancelled(work: Coroutine[None, None, _T]) -> _T:
 
 
 class StartedTree(Tree):
-    """A tree whose first process is a child of ours."""
+    """A tree whose first process is a child of ours. Over `gate`, if given, it asks once whether we live."""
 
-    def __init__(self, process: subprocess.Popen[bytes], about_out: int, *, supervised: bool) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], about_out: int, gate: socket.socket | None) -> None:
         self.process = process
-        self._about_out, self._supervised = about_out, supervised
+        self._about_out, self._gate, self._supervised = about_out, gate, gate is None
         self._about = b""
         self._last: int | None = None
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._alone = asyncio.Event()
         self._loop.add_reader(about_out, self._hear_about)
+        if gate is not None:
+            self._loop.add_reader(gate, self._answer)
         self._waiting = asyncio.ensure_future(self._wait())
 
     @classmethod
     def starting(cls, command: Command, job: SandboxJob, *, supervised: bool = False) -> Start:
-        """Starts what `command` makes of the pipes. `supervised`: it answers SIGTERM by ending its whole tree."""
+        """Starts what `command` makes of the pipes. `supervised`: it answers SIGTERM by ending its whole tree; else it
+        asks over its standard input whether we live (see `confine`)."""
 
         async def start(pipes: Pipes) -> Tree:
             return cls._started(command, job, pipes, supervised=supervised)
@@ -155,23 +159,30 @@ class StartedTree(Tree):
 
     @classmethod
     def _started(cls, command: Command, job: SandboxJob, pipes: Pipes, *, supervised: bool) -> Tree:
+        gate: socket.socket | None = None
         try:
-            process = subprocess.Popen(
-                list(command(pipes)),
-                stdin=subprocess.DEVNULL,
-                stdout=pipes.printed,
-                stderr=pipes.printed,
-                env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
-                cwd="/",
-                pass_fds=pipes.for_child(about=not supervised),
-                start_new_session=True,
-            )
+            with ExitStack() as childs:
+                if not supervised:
+                    gate, asked = socket.socketpair()
+                    childs.enter_context(asked)
+                process = subprocess.Popen(
+                    list(command(pipes)),
+                    stdin=subprocess.DEVNULL if supervised else asked,
+                    stdout=pipes.printed,
+                    stderr=pipes.printed,
+                    env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
+                    cwd="/",
+                    pass_fds=pipes.for_child(about=not supervised),
+                    start_new_session=True,
+                )
         except BaseException:
             pipes.close_childs()
             pipes.close_ours()
+            if gate is not None:
+                gate.close()
             raise
         pipes.close_childs()
-        return cls(process, pipes.about_out, supervised=supervised)
+        return cls(process, pipes.about_out, gate)
 
     @property
     def returncode(self) -> int:
@@ -196,6 +207,7 @@ class StartedTree(Tree):
             with suppress(TimeoutError):
                 async with asyncio.timeout(GRACE_S):
                     await self._alone.wait()
+        self._close_gate()
         self._loop.remove_reader(self._about_out)
         if self._last is not None:
             self._forget(self._last)
@@ -224,6 +236,19 @@ class StartedTree(Tree):
     def _forget(self, handle: int) -> None:
         self._loop.remove_reader(handle)
         os.close(handle)
+
+    def _answer(self) -> None:
+        """Say that we live; also where nobody asks any more, who has ended before."""
+        if self._gate is not None:
+            with suppress(OSError):
+                self._gate.send(b"!")
+            self._close_gate()
+
+    def _close_gate(self) -> None:
+        if self._gate is not None:
+            self._loop.remove_reader(self._gate)
+            self._gate.close()
+            self._gate = None
 
     def _hear_about(self) -> None:
         data = read_some(self._loop, self._about_out)
