@@ -162,12 +162,13 @@ class StartedTree(Tree):
         gate: socket.socket | None = None
         try:
             with ExitStack() as childs:
+                asking = subprocess.DEVNULL
                 if not supervised:
                     gate, asked = socket.socketpair()
-                    childs.enter_context(asked)
+                    asking = childs.enter_context(asked).fileno()
                 process = subprocess.Popen(
                     list(command(pipes)),
-                    stdin=subprocess.DEVNULL if supervised else asked,
+                    stdin=asking,
                     stdout=pipes.printed,
                     stderr=pipes.printed,
                     env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
