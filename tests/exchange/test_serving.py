@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-
-from mcp import ClientSession
-from mcp.client.stdio import StdioServerParameters, stdio_client
-
 from habilis.library import Library
 
-pytestmark = pytest.mark.sandbox
+if TYPE_CHECKING:
+    from mcp import ClientSession
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="the extra mcp is not installed"),
+]
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 ENDED_S = 60.0
 DOUBLING = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)} | {"d60": False}
@@ -39,6 +41,9 @@ def words(library: Path, *more: str) -> list[str]:
 @contextlib.asynccontextmanager
 async def client(library: Path, *more: str, told: list[Any] | None = None) -> AsyncIterator[ClientSession]:
     """The official client of a server that runs as a program of its own."""
+    from mcp import ClientSession
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     server = StdioServerParameters(command=sys.executable, args=words(library, *more), env=env)
 

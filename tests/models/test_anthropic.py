@@ -3,6 +3,7 @@ busy service, a call to a stream that broke off, and the thinking that the servi
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from typing import Any
 
@@ -22,8 +23,10 @@ from habilis.testing import Fault, FaultKind, SeenRequest
 from habilis.testing.messages_api import events_of
 from habilis.tool_calling.strategies import Strategies
 
-pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
-from habilis.models.anthropic import StreamedMessage, read_message
+# It takes two seconds to import, in each worker: whoever tests it pays for that.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("langchain_anthropic") is None, reason="the extra anthropic is not installed"
+)
 
 ADD = ToolSpec(
     name="add",
@@ -86,6 +89,8 @@ async def test_a_reply_is_text_with_its_usage_on_record(bench: Any) -> None:
 
 def test_tokens_that_the_service_had_in_its_cache_count_as_sent() -> None:
     usage = {"input_tokens": 3, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500, "output_tokens": 2}
+    from habilis.models.anthropic import read_message
+
     reply = read_message({"content": [{"type": "text", "text": "a"}], "stop_reason": "end_turn", "usage": usage})
     used = usage_of(reply, lambda: 0)
     assert (used.prompt_tokens, used.completion_tokens) == (543, 2)
@@ -286,6 +291,8 @@ def test_a_streamed_reply_is_the_one_that_would_have_come_whole(blocks: list[dic
 
     usage = {"input_tokens": 5, "output_tokens": 7}
     message = {"model": "m", "content": blocks, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
+    from habilis.models.anthropic import StreamedMessage, read_message
+
     whole = StreamedMessage()
     said = ""
     for event in events_of(message):

@@ -48,9 +48,12 @@ HOLDER = """
 STARTER = """
     import os, sys
     from pathlib import Path
+    host = os.getppid()
     Path(sys.argv[1]).write_text(str(os.getpid()))
     Path(sys.argv[1]).rename(sys.argv[2])
-    while not os.path.exists(sys.argv[3]): os.sched_yield()
+    while not os.path.exists(sys.argv[3]):
+        os.sched_yield()
+        if os.getppid() != host: sys.exit("nobody took hold of it")
     os.execv(sys.argv[4], sys.argv[4:])
 """
 HOST = """

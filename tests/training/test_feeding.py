@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +79,10 @@ class Common:
         return sum(len(path.read_text().splitlines()) for path in records)
 
 
-@pytest.fixture(params=["a folder", "a store"])
+PLACES = ["a folder", "a store"]
+
+
+@pytest.fixture(params=PLACES)
 def common(world: World, request: pytest.FixtureRequest) -> Common:
     return Common(world, (world.home / "store").as_uri() if request.param == "a store" else "")
 
@@ -138,10 +143,16 @@ async def test_a_run_works_with_what_another_one_fed(world: World, common: Commo
     check_account(common, "one")
 
 
-@pytest.mark.slow
-@pytest.mark.promise
-@pytest.mark.parametrize("point", ["collected", "clustered", "verified", "published"])
-@pytest.mark.parametrize("step", [1, 2])
+def kills() -> Iterator[Any]:
+    """Every place, step and point; continuous integration kills each pair of step and point in one of the places."""
+    for number, point in enumerate(["collected", "clustered", "verified", "published"]):
+        for step, place in itertools.product([1, 2], PLACES):
+            promised = (number + step) % 2 == PLACES.index(place)
+            marks = [pytest.mark.slow, *([pytest.mark.promise] if promised else [])]
+            yield pytest.param(place, step, point, marks=marks, id=f"{place}-{step}-{point}")
+
+
+@pytest.mark.parametrize(("common", "step", "point"), tuple(kills()), indirect=["common"])
 async def test_killed_in_a_step_it_goes_on_with_what_others_fed_meanwhile(
     world: World, common: Common, step: int, point: str
 ) -> None:
