@@ -14,14 +14,17 @@ thirteenth was held back, but for its counts and its wrong answers, until the fi
 and the eighteenth counted again before they were looked at: 56 and 28. The nineteenth was held back: 25 before, 36 now,
 none wrong. Of the twentieth and the twenty-first the model got 29 and 28 of 115 before, and 2 and 1 wrongly. The
 twentieth was used to improve it, and the twenty-first counted again before anybody looked at more of it than its
-wrong answers: 37. The twenty-second was held back but for its one wrong answer: 26 before, 37 now.
+wrong answers: 37. The twenty-second was held back but for its one wrong answer: 26 before, 38 now. Of the twenty-third, in the freest
+words so far, the model got 20 before, and 1 wrongly; it was used to improve it.
 An answer is null where the file cannot give it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,17 +43,19 @@ FOUR_FILES = HERE / "strangers_four_files"
 QUESTIONS: list[dict[str, Any]] = json.loads((HERE / "own_questions.json").read_text("utf-8"))
 STRANGERS: list[dict[str, Any]] = json.loads((HERE / "strangers_questions.json").read_text("utf-8"))
 RIGHT = {"tune": 52, "held": 44, "strangers": 75, "strangers_two": 79, "strangers_three": 75, "strangers_four": 74}
-RIGHT |= {"strangers_five": 49, "strangers_six": 187, "strangers_seven": 164, "strangers_eight": 50}
-RIGHT |= {"strangers_nine": 34, "strangers_ten": 34, "strangers_eleven": 36}
-RIGHT |= {"strangers_twelve": 78, "strangers_thirteen": 50, "strangers_fourteen": 80, "strangers_fifteen": 68}
+RIGHT |= {"strangers_five": 50, "strangers_six": 187, "strangers_seven": 166, "strangers_eight": 50}
+RIGHT |= {"strangers_nine": 35, "strangers_ten": 34, "strangers_eleven": 36}
+RIGHT |= {"strangers_twelve": 78, "strangers_thirteen": 51, "strangers_fourteen": 80, "strangers_fifteen": 68}
 RIGHT |= {"strangers_sixteen": 50, "strangers_seventeen": 72, "strangers_eighteen": 35}
-RIGHT |= {"strangers_nineteen": 36, "strangers_twenty": 62, "strangers_twentyone": 54}
-RIGHT |= {"strangers_twentytwo": 37}
+RIGHT |= {"strangers_nineteen": 36, "strangers_twenty": 63, "strangers_twentyone": 54}
+RIGHT |= {"strangers_twentytwo": 38, "strangers_twentythree": 38}
 """How many of the 60, 60, 80 each, and 120 questions that can be answered were, when the model was last improved."""
 SIZES = {"strangers_five": 132, "strangers_six": 240, "strangers_seven": 240, "strangers_eight": 120}
 SIZES |= {"strangers_nine": 60, "strangers_ten": 60, "strangers_eleven": 60}
 SIZES |= {f"strangers_{name}": 120 for name in ("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen")}
-SIZES |= {f"strangers_{name}": 120 for name in ("eighteen", "nineteen", "twenty", "twentyone", "twentytwo")}
+SIZES |= {
+    f"strangers_{name}": 120 for name in ("eighteen", "nineteen", "twenty", "twentyone", "twentytwo", "twentythree")
+}
 TOLERANCE = 2
 """Three in a hundred of them."""
 
@@ -78,16 +83,37 @@ def is_right(answer: str, truth: Any) -> bool:
         told = all(one in answer for one in truth[1]) and len(answer) == len(
             ", ".join(truth[1])
         )  # a cell has commas too
-        return told or sorted(answer.split(", ")) == sorted(truth[1])
+        found = answer.split(", ")
+        return told or sorted(found) == sorted(truth[1]) or sorted(map(_as_day, found)) == sorted(truth[1])
     if isinstance(truth, list) and truth[0] == "has":
         wanted = truth[1] if isinstance(truth[1], list) else [truth[1]]
         return all(one in answer for one in wanted)
     if isinstance(truth, list):
-        return answer == ", ".join(truth)
+        found = answer.split(", ")
+        return answer == ", ".join(truth) or [*map(_as_day, found)] == [*map(_as_day, truth)]
     if isinstance(truth, str):
-        return _as_said(answer, truth)
+        return _as_said(answer, truth) or truth in (_as_day(answer), _as_month(answer))
     cell = re.sub(r"^[€$£]", "", re.sub(r"(?<=\d),(?=\d{2}$)", ".", answer))  # as it is written in the file
     return re.fullmatch(r"-?[\d.]+", cell) is not None and abs(float(cell) - truth) <= 1e-5 * max(1, abs(truth))
+
+
+DAYS = ("%d/%m/%Y", "%d/%m/%y", "%d-%b-%y", "%a %d %b %Y", "%d %b %Y", "%d.%m.%Y", "%m/%d/%Y", "%m/%d/%y")
+"""How the files write days. Which of two is meant is not looked at."""
+
+
+def _as_day(answer: str) -> str:
+    """A day as a file writes it, as the truths do; anything else as it is."""
+    for form in DAYS:
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(answer, form).strftime("%Y-%m-%d")
+    return answer
+
+
+def _as_month(answer: str) -> str:
+    """The name of a month that is said with its year."""
+    with contextlib.suppress(ValueError):
+        return datetime.strptime(answer, "%Y-%m").strftime("%B")
+    return answer
 
 
 def _as_said(answer: str, truth: str) -> bool:

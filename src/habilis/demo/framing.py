@@ -103,6 +103,24 @@ _OF_VALUES = re.compile(
 )
 
 
+_OF_THOSE = re.compile(
+    r"^(?:(?:a couple|a few|some|two|three|four|several|one|many) of|a couple of|a few|some|two|three|several) "
+    r"(?:(?:the|my|our|those|these) )*(?P<rows>[\w ]+?) (?P<verb>have|has|had) (?P<said>[^.?!]+?)[.!]+ "
+    r"(?P<asks>which|what|whose) (?P<what>[\w ]+?) (?:are|is|were|was) (?:those|they|these|it)\b(?P<tail>[^?]*)\??",
+    re.IGNORECASE,
+)
+"""A statement about rows, and a question that comes back to them."""
+
+
+def _of_those(question: str) -> str:
+    """ "Some jobs have no price. Which customers are those?" as "Which customers have no price?"."""
+    match = _OF_THOSE.match(question)
+    if match is None:
+        return question
+    asks = f"{match['asks'].capitalize()} {match['what']} {match['verb']} {match['said']}{match['tail']}?"
+    return asks + question[match.end() :]
+
+
 def framed(question: str, files: Sequence[SeenFile]) -> str:
     """`question` without the sentences that only name its file or the form of its answer, with both behind it as
     other questions have them. As it is where nothing that asks is left."""
@@ -138,7 +156,7 @@ def framed(question: str, files: Sequence[SeenFile]) -> str:
 def _sentences(question: str) -> list[str]:
     """The sentences of a question, and what stands in brackets behind it."""
     found: list[str] = []
-    for part in filter(None, _BETWEEN.split(question)):
+    for part in filter(None, _BETWEEN.split(_of_those(question))):
         if found and found[-1].count("(") > found[-1].count(")"):
             found[-1] = f"{found[-1]} {part}"
         else:

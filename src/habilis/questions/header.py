@@ -35,6 +35,8 @@ from habilis.questions.world import CannotAnswerError
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
 _FLAGS = {"yes", "no", "true", "false", "y", "n", "ja", "nein", "oui", "non", "si", "sí"}
+_TICKS = {"✓", "✔", "☑", "x", "×"}
+"""What stands where something is so, and nothing where it is not."""
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? +)?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
@@ -68,7 +70,7 @@ class TableHeader:
         cells = [row[column].strip() for row in self.samples if column < len(row) and row[column].strip()]
         if not cells:
             return ""
-        if all(cell.lower() in _FLAGS for cell in cells):
+        if all(cell.lower() in _FLAGS for cell in cells) or all(cell.lower() in _TICKS for cell in cells):
             return "flag"
         if all(_DATE.match(cell) for cell in cells):
             return "moment"

@@ -52,10 +52,10 @@ class Differences(RowsCompared):
         quick = re.fullmatch("faster|slower", how) is not None
         single = quick or (re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated)
         measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
-        measure = "value" if quick or (single and self._header.label() is not None) else measure
         column = self._compared_in(f"{what} {ends[0]}", how)
+        measure = "value" if quick or single else measure  # which fails where several rows are meant
         column = self._money() if column is None and stated and measure == "sum" else column
-        if column is None or (single and measure != "value") or (measure == "sum" and not self._adds_up(column)):
+        if column is None or (measure == "sum" and not self._adds_up(column)):
             return None
         said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]
         if shared := re.match(r"(.+?)( (?:in|over|on|at|for) .+)", said[1]) if single else None:

@@ -33,6 +33,7 @@ def named_by(call: DemoCall, wanted: str, header: TableHeader) -> DemoCall:
     label, numbering = header.label(), header.numbering()
     numbering = label if numbering is None and label is not None and header.is_rows(label) else numbering
     own = {"name": label, "title": label, "id": numbering, "ids": numbering, "number": numbering, "code": numbering}
+    own |= {word: header.only_day() for word in ("date", "day")}
     said = next((own.get(word) for word in stems(re.sub(r"#\w+#", "", marked))), None)
     column = int(marked[1:-1]) if re.fullmatch(r"#\d+#", marked) else said
     if re.fullmatch("names?", wanted, re.IGNORECASE) and call.values.get("column") in header.names:

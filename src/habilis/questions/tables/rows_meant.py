@@ -106,7 +106,9 @@ class RowsMeant(ColumnsMeant):
         """`text` without the number of a row: "order 1007", where no year can be meant."""
         column = self._header.numbering()
         dated = any(self._header.kind(i) == "moment" for i in range(len(self._header.names)))
-        match = re.search(r"#R# (?:(?:number|no\.?|nr\.?|id) )?(?P<n>[A-Z]{0,3}-?\d+)(?![\w.,:%/-]*\d)", text)
+        match = re.search(
+            rf"#(?:R|{column})# (?:(?:number|no\.?|nr\.?|id) )?(?P<n>[A-Z]{{0,3}}-?\d+)(?![\w.,:%/-]*\d)", text
+        )
         if match is None or column is None or (dated and re.fullmatch(r"(?:19|20)\d\d", match["n"])):
             return text
         found.append(f"{self._header.names[column]} equals {json.dumps(match['n'])}")

@@ -27,14 +27,15 @@ class SaidTwice(Rewording):
     """Takes such words away, or brings them into the form that the readers know."""
 
     def _before_marking(self, text: str) -> str:
-        for rule in (self._cells_of_words, self._by_initials, self._not_done):
+        for rule in (self._cells_of_words, self._by_initials, self._not_done, self._counted_in):
             text = rule(text)
         return super()._before_marking(text)
 
     def _after_marking(self, text: str) -> str:
-        for rule in (self._most_done, self._without_flag, self._once_more, self._headed, self._is_its_cell,
-                     self._done_so_much, self._did_so, self._not_paid, self._costing, self._marked_so,
-                     self._frequent, self._among, self._valued, self._of_any):  # fmt: skip
+        for rule in (self._most_done, self._without_flag, self._once_more, self._of_sex, self._headed,
+                     self._is_its_cell, self._done_so_much, self._did_so, self._not_paid, self._costing,
+                     self._marked_so, self._frequent, self._among, self._valued, self._of_any,
+                     self._first_to_last):  # fmt: skip
             text = rule(text)
         return super()._after_marking(text)
 
@@ -67,7 +68,17 @@ class SaidTwice(Rewording):
                 return match[0]
             return f"without #{own[0]}#" if self._header.kind(own[0]) in ("number", "moment") else match[0]
 
+        text = re.sub(r"\bnot (sell|get|pay|come|leave|go|return|arrive|finish)\b(?= *$|,)", told, text)
         return re.sub(r"\b(?:not|never) (?:(?:yet|been|ever) )*([a-z]{2,}ed)\b(?= *$|,)", told, text)
+
+    def _counted_in(self, text: str) -> str:
+        """ "how many moths did I catch" of a moth trap's Count, where each row is of several."""
+        own = [name for name in self._header.names if words(name) in (["count"], ["how", "many"])]
+        of_file = [one for one in self._header.of_file if one not in {*stems(" ".join(self._header.names))}]
+        if len(own) != 1 or not of_file or self._header.kind(self._header.names.index(own[0])) != "number":
+            return text
+        others = r"(?!.*\b(?:entries|rows|records|different|distinct|unique|kinds?|types?|species|sorts?)\b)"
+        return re.sub(rf"^how many (?:{'|'.join(of_file)})s {others}", f"what is the total {own[0]} ", text, flags=re.I)
 
     # behind the marking
 
@@ -94,6 +105,9 @@ class SaidTwice(Rewording):
             text,
             flags=re.I,
         )
+        are = r"(?:(?:that|which) )?(?:are|is|were|was|have|has)(?: been)?"
+        both = rf"(#(?:{flags})#) (#\w+#) {are} (?=(?:not )?#(?:{flags})#)"
+        text = re.sub(both, r"\2 are \1 , ", text, flags=re.I)
         return re.sub(r"(#\d+#) of the week\b", r"\1", text, flags=re.I)
 
     def _once_more(self, text: str) -> str:
@@ -102,6 +116,22 @@ class SaidTwice(Rewording):
         text = re.sub(rf"(#(?:{numbers})#) ((?:{_AUX})(?: [^#]*?)?) ?\1(?=$|[ ,])", r"\1 \2", text)
         text = re.sub(rf"((#(?:{numbers})#)\b.*?) (?:that|which|who) (?:do )?(?:have|has|had) an? \2", r"\1", text)
         return re.sub(rf"(#(?:{numbers})#) (?:are|is|was|were)(?=$| altogether)", r"\1", text)
+
+    def _of_sex(self, text: str) -> str:
+        """ "the females" of a column that says F of them."""
+        column = self._header.with_word("sex", "gender")
+        if column is None:
+            return text
+        cells = {row[column].strip().lower() for row in self._header.samples if column < len(row)} - {""}
+        letters = bool(cells & {"f", "m", "w"})
+        if not cells or not cells <= ({"f", "m", "w"} if letters else {"female", "male"}):
+            return text
+        for said, cell in (("females?|girls|women|ladies", "Female"), ("males?|boys|men|gentlemen", "Male")):
+            own = ("W" if "w" in cells and cell == "Female" else cell[0]) if letters else cell
+            text = re.sub(
+                rf"(?<![#\w=])(?:{said})(?: #R#)?(?![#\w])", f"#R# with #{column}#= {own} ,", text, flags=re.I
+            )
+        return text
 
     def _headed(self, text: str) -> str:
         """ "water content" of "Water (%)", "voice group" of "Voice": without the noun behind the column."""
@@ -112,6 +142,9 @@ class SaidTwice(Rewording):
             for of in (_HEADS, _KINDS)
         )
         text = re.sub(rf"(#(?:{self._marks('number')})#) (?:{heads or '(?!)'})(?![\w#])", r"\1", text)
+        if not {"price", "cost"} & said:
+            money = "|".join(map(str, self._header.money)) or "(?!)"
+            text = re.sub(rf"(#(?:{money})#) (?:prices?|payments?)(?![\w#])", r"\1", text)
         named = {i for i, name in enumerate(self._header.names) if self._names_rows(f"{i}") or {*stems(name)} & PEOPLE}
         of_kind = "|".join({*self._marks("text").split("|")} - {f"{i}" for i in named}) or "(?!)"  # no "customer type"
         return re.sub(rf"(#(?:{of_kind})#) (?:{kinds or '(?!)'})(?![\w#])", r"\1", text)
@@ -173,6 +206,14 @@ class SaidTwice(Rewording):
             text = re.sub(got, r"\1 has the most #R#", text, flags=re.I)
         comes = r"(?:came-up|appears?|appeared|shows? up|turns? up|occurs?) (?:the )?most(?: often| frequently)?"
         return re.sub(rf"^((?:which|what) {column[1:-1]}) {comes}(?=$| )", r"\1 has the most #R#", text, flags=re.I)
+
+    def _first_to_last(self, text: str) -> str:
+        """ "how many days between the first and the last raku firing" with the only day that a row has."""
+        day = self._header.only_day()
+        if day is None:
+            return text
+        said = r"^(how many days (?:are )?between the first and (?:the )?last) ([^#]+?)(?: #\w+#)?$"
+        return re.sub(said, rf"\1 #{day}# for \2", text, flags=re.I)
 
     def _among(self, text: str) -> str:
         """ "of the guests who accepted, which city has the most" as the city with the most of them."""

@@ -21,6 +21,32 @@ _REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
+    (
+        rf"\b(between|from) the (\d{{1,2}})(?:st|nd|rd|th)? (and|to|until|till) the (\d{{1,2}})(?:st|nd|rd|th)? of "
+        rf"({MONTHS})",
+        r"\1 \2 \5 \3 \4 \5",
+    ),
+    (r"\band (?:also|as well)\b", "and"),
+    (
+        r"\b(?:do|did|does|have|has) (?:i|we|they|he|she|anyone|anybody) (?:fail|failed|forget|forgot|forgotten|neglect"
+        r"|neglected) to (?:write|note|put|jot|record|enter|fill)(?: down| in)? (?:the |a |an |any )?",
+        "without ",
+    ),
+    (
+        r",? (?:in|on|from) (?:the|this|my|our) (?:log|diary|register|records|notes)$",
+        "",
+    ),
+    (
+        r"^(how many days) (?:after|from) ((?:the|my|our) first (.+?)(?: (?:record|entry|one|visit|session))?) "
+        r"(?:was|is|did|came|to|until|till|and) (?:the|my|our) last (?:one|\w+)$",
+        r"\1 between the first and the last \3",
+    ),
+    (
+        r"^of (?:all )?((?:the |our |my )?.+?), what (percentage|percent|share|proportion) ((?:is|are|was|were|has|have"
+        r"|had) .+)$",
+        r"what \2 of \1 \3",
+    ),
+    (r"\b((?:which|what) [\w ]+?) (?:goes|go|went) out (?:the )?most(?: often)?$", r"\1 appears most often"),
     (r"^how much (?:did|do) all (?:(?:of|the|my|our) )*(\w+) cost.*$", r"total cost of \1"),
     (r"\b(?:takes?|took|taken|taking) place\b", "happen"),
     (r"\babout (?=(?:an? |the )?[A-Za-z])", "for "),
@@ -198,6 +224,18 @@ _REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 _SINCE_MARKED = (
+    (
+        r"\b(?:how much|what) (?:did|do|does) (?:we|i|they) (?:get|make|take|earn|spend|pay) in (#\d+#) per (#\d+#)",
+        r"\1 divided by \2",
+    ),
+    (
+        r"^how many (#\d+#) per (#\d+#) (?:did|does|do) (.+?) (?:use|take|make|get|give|need|cover)$",
+        r"\1 divided by \2 of \3",
+    ),
+    (r"\b(?:longest|biggest|highest|greatest|largest) (?:#\w+#|day|night|week|one) (?:for|in) (#\d+#)$", r"highest \1"),
+    (r"(#\d+#) in \1", r"\1"),
+    (r",? (?:in|on|from) (?:the|this|my|our) (?:log|list|diary|register|records|table) of (?:the |my |our )?#R#$", ""),
+    (r"\b(?:length|duration|weight|mass) of (?:an? |the )?([^#,]*?)(#\w+#) in (#\d+#)", r"\3 of \1\2"),
     (
         r"^which (#\d+#) (?:do|did|have|has) (?:we|i|they|you) (?:(?:get|have|own|buy|order) )?"
         r"(?:the )?(most|fewest|least) (#\w+#)"
