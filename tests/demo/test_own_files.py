@@ -14,8 +14,8 @@ thirteenth was held back, but for its counts and its wrong answers, until the fi
 and the eighteenth counted again before they were looked at: 56 and 28. The nineteenth was held back: 25 before, 36 now,
 none wrong. Of the twentieth and the twenty-first the model got 29 and 28 of 115 before, and 2 and 1 wrongly. The
 twentieth was used to improve it, and the twenty-first counted again before anybody looked at more of it than its
-wrong answers: 37. The twenty-second was held back but for its one wrong answer: 26 before, 38 now. Of the twenty-third, in the freest
-words so far, the model got 20 before, and 1 wrongly; it was used to improve it.
+wrong answers: 37. The twenty-second was held back but for its one wrong answer: 26 before, 38 now. Of the
+twenty-third, in the freest words so far, the model got 20 before, and 1 wrongly; it was used to improve it.
 An answer is null where the file cannot give it.
 """
 
