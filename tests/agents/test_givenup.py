@@ -37,6 +37,23 @@ def test_what_is_missing_is_one_sentence(by: str, missing: str) -> None:
     assert said(by=by).missing == missing
 
 
+@pytest.mark.parametrize("by", ["no call succeeded", "an error's text"])
+def test_what_the_last_call_said_that_failed_is_told(by: str) -> None:
+    """Its reader sees which word stands nowhere, not only that some tool failed."""
+    failed = CallError(
+        kind="crashed", message="ValueError: 'purple' stands in 0 columns of the file\nline 3, in run: …"
+    )
+    made: Any = {"call_id": "c", "arguments": {}, "verdict": "failure", "text": "", "attempt": 1}
+    calls = [
+        Invocation(tool="count", outcome=CallOutcome(error=failed), **made),
+        Invocation(tool="other", outcome=CallOutcome(output={"result": 1}), **made),
+    ]
+    state: Any = {"review": Review(accepted=False, reason="so it is", by=by).model_dump(), "attempt": 1}
+    ending = given_up("no", state, calls, Task(id="t", question="q"), load_settings(overrides=[]), "m")
+    assert ending.missing.endswith(" The tool count said: ValueError: 'purple' stands in 0 columns of the file.")
+    assert "line 3" not in ending.missing
+
+
 def test_what_to_try_fits_what_went_wrong() -> None:
     lost = Task(id="t", question="q", missing=("a.csv",))
     assert said(by="judge", task=lost).suggestions[0] == "Give the file a.csv with --file; it was not found."

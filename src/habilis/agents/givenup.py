@@ -24,6 +24,7 @@ _MISSING = {
     "another target": "The tools were called with other values than the question names.",
     "values from nowhere": "The last answer holds values that no tool gave.",
 }
+_FAILED = ("no call succeeded", "an error's text")
 _NAMED = "Name the file, the column and the value in the question as they are written in the file."
 _ADVICE = {
     "no file opened": _NAMED,
@@ -50,7 +51,7 @@ def given_up(
     """What a task that ended in `gave_up` for `reason` can tell of itself."""
     review = Review.model_validate(state["review"]) if state.get("review") else None
     suggestions = dict.fromkeys(_suggestions(review, state, calls, task, settings, model))
-    return GivenUp(tuple(_found(calls)), _missing(reason, review), tuple(suggestions)[:MOST_TRIED])
+    return GivenUp(tuple(_found(calls)), _missing(reason, review, calls), tuple(suggestions)[:MOST_TRIED])
 
 
 def _found(calls: Sequence[Invocation]) -> list[str]:
@@ -76,13 +77,24 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _missing(reason: str, review: Review | None) -> str:
+def _missing(reason: str, review: Review | None, calls: Sequence[Invocation]) -> str:
+    if review is not None and review.by in _FAILED and (failed := _last_failure(calls)):
+        return f"{_MISSING[review.by]} {failed}"
     if review is None or review.accepted or review.by == "no answer":
         return _sentence(reason)
     if review.by in _MISSING:
         detail = f" ({review.reason})" if review.by != "something missing" else ""
         return f"{_MISSING[review.by][:-1]}{detail}."
     return f"The last answer was not accepted: {_sentence(review.reason)}"
+
+
+def _last_failure(calls: Sequence[Invocation]) -> str:
+    """What the last call said that failed: its reader can name another value, or the file."""
+    for call in reversed(calls):
+        said = call.outcome.error.message.strip().partition("\n")[0] if call.outcome.error else ""
+        if said:
+            return _sentence(f"The tool {call.tool} said: {_short(said, SHOWN_RESULT)}")
+    return ""
 
 
 def _sentence(text: str) -> str:
