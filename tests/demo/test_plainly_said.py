@@ -44,6 +44,11 @@ Dot,2024-04-20,M,,18
 3,2024-02-14,bisque,1000,9.1,40
 4,2024-02-20,raku,990,2,9
 """,
+    "dogs_fed.csv": """Dog,Owner,Food (kg)
+Rex,Ann,12
+Bo,Jim,9
+Fay,Kim,15
+""",
 }
 ASKED = {
     # ticks, and what is not ticked
@@ -71,6 +76,8 @@ ASKED = {
     "How many kWh per hour did firing 2 use in kiln_firings.csv?": "7",
     "What's the grand total of the hammer prices in crossed.csv?": "1900",
     "Which lots didn't sell in crossed.csv?": "A3",
+    "Which dog is the heaviest in dogs_fed.csv?": None,
+    "What is the average weight of the dogs in dogs_fed.csv?": None,
     # conditions on one and also another, between two days of a month, of some a share
     "How many firings took more than 8.5 hours and also at least 41 kWh in kiln_firings.csv?": "1",
     "How many kWh did I use between the 1st and the 10th of January, both included, in kiln_firings.csv?": "97",

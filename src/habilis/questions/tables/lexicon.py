@@ -66,7 +66,6 @@ ALIKE = (
     ("hr|heart ?rates?|pulse", "hr heart pulse"),
     ("(?:estimated|valued)(?: at)?", "value valuation estimate worth"),
     ("automatic(?:ally)?", "auto automatic"),
-    ("weights?|weigh(?:s|ed)?", "weight kg kilo"),
     ("deep|depths?", "depth"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
@@ -101,8 +100,8 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "winner": (("finish", "lowest"), ("points", "highest")),
     "won": (("finish", "lowest"), ("points", "highest"), ("seconds", "lowest")),
-    "heaviest": (("weight", "highest"), ("kg", "highest")),
-    "lightest": (("weight", "lowest"), ("kg", "lowest")),
+    "heaviest": (("weight", "highest"),),
+    "lightest": (("weight", "lowest"),),
     "tiniest": (("weight size", "lowest"),),
     "deepest": (("depth", "highest"),),
     "shallowest": (("depth", "lowest"),),

@@ -233,7 +233,7 @@ _SINCE_MARKED = (
         r"\1 divided by \2 of \3",
     ),
     (r"\b(?:longest|biggest|highest|greatest|largest) (?:#\w+#|day|night|week|one) (?:for|in) (#\d+#)$", r"highest \1"),
-    (r"(#\d+#) in \1", r"\1"),
+    (r"\b(?:weight|mass) in (?=#\d+#)", ""),
     (r",? (?:in|on|from) (?:the|this|my|our) (?:log|list|diary|register|records|table) of (?:the |my |our )?#R#$", ""),
     (r"\b(?:length|duration|weight|mass) of (?:an? |the )?([^#,]*?)(#\w+#) in (#\d+#)", r"\3 of \1\2"),
     (
