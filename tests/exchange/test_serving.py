@@ -51,8 +51,11 @@ async def client(library: Path, *more: str, told: list[Any] | None = None) -> As
         if told is not None:
             told.append(message)
 
+    # Its default is what stderr was when it was first imported, which in a test may be no file.
+    errors = sys.__stderr__
+    assert errors is not None
     async with (
-        stdio_client(server) as (reading, writing),
+        stdio_client(server, errlog=errors) as (reading, writing),
         ClientSession(reading, writing, message_handler=hear) as session,
     ):
         await session.initialize()
