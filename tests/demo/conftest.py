@@ -7,7 +7,9 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -45,19 +47,25 @@ def code_in(text: str) -> str:
     return text.rpartition("```python\n")[2].rpartition("\n```")[0] if "```python\n" in text else ""
 
 
+@cache
+def compiled(source: str) -> tuple[CodeType, ast.expr]:
+    """A tool's code, and the literal of what it says of itself: the same few tools answer most questions."""
+    tree = ast.parse(source)
+    said = (node for node in tree.body if isinstance(node, ast.Assign))
+    meta = next(node.value for node in said if getattr(node.targets[0], "id", "") == "__TOOL_META__")
+    return compile(tree, "tool.py", "exec"), meta
+
+
 class Loaded:
     """A tool's source, executed in a plain namespace."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.space: dict[str, Any] = {"__name__": "tool"}
-        exec(compile(source, "tool.py", "exec"), self.space)
+        code, meta = compiled(source)
+        exec(code, self.space)
         self.meta: dict[str, Any] = self.space["__TOOL_META__"]
-        assert self.meta == next(
-            ast.literal_eval(node.value)
-            for node in ast.parse(source).body
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__TOOL_META__"
-        )
+        assert self.meta == ast.literal_eval(meta)
 
     @property
     def name(self) -> str:

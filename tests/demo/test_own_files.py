@@ -16,6 +16,10 @@ none wrong. Of the twentieth and the twenty-first the model got 29 and 28 of 115
 twentieth was used to improve it, and the twenty-first counted again before anybody looked at more of it than its
 wrong answers: 37. The twenty-second was held back but for its one wrong answer: 26 before, 38 now. Of the
 twenty-third, in the freest words so far, the model got 20 before, and 1 wrongly; it was used to improve it.
+The six after it are plain again: questions of one sentence, without a story around them. Before anybody looked at
+them the model got 76, 84, 75, 76, 69 and 62 of 115, and 1, 1, 5, 1, 0 and 4 wrongly. The twenty-fourth to the
+twenty-seventh were used to improve it; the last two of these, counted when the two before them had been used: 76 and
+78. The twenty-eighth and the twenty-ninth were held back but for their wrong answers: 70 and 64 now.
 An answer is null where the file cannot give it.
 """
 
@@ -49,6 +53,12 @@ RIGHT |= {"strangers_twelve": 78, "strangers_thirteen": 50, "strangers_fourteen"
 RIGHT |= {"strangers_sixteen": 50, "strangers_seventeen": 72, "strangers_eighteen": 35}
 RIGHT |= {"strangers_nineteen": 36, "strangers_twenty": 63, "strangers_twentyone": 54}
 RIGHT |= {"strangers_twentytwo": 38, "strangers_twentythree": 38}
+RIGHT |= {
+    "strangers_twentyfour": 103,
+    "strangers_twentyfive": 99,
+    "strangers_twentysix": 88,
+    "strangers_twentyseven": 88,
+}
 """How many of the 60, 60, 80 each, and 120 questions that can be answered were, when the model was last improved."""
 SIZES = {"strangers_five": 132, "strangers_six": 240, "strangers_seven": 240, "strangers_eight": 120}
 SIZES |= {"strangers_nine": 60, "strangers_ten": 60, "strangers_eleven": 60}
@@ -56,6 +66,7 @@ SIZES |= {f"strangers_{name}": 120 for name in ("twelve", "thirteen", "fourteen"
 SIZES |= {
     f"strangers_{name}": 120 for name in ("eighteen", "nineteen", "twenty", "twentyone", "twentytwo", "twentythree")
 }
+SIZES |= {f"strangers_twenty{name}": 120 for name in ("four", "five", "six", "seven", "eight", "nine")}
 TOLERANCE = 2
 """Three in a hundred of them."""
 
@@ -84,12 +95,13 @@ def is_right(answer: str, truth: Any) -> bool:
             ", ".join(truth[1])
         )  # a cell has commas too
         found = answer.split(", ")
-        return told or sorted(found) == sorted(truth[1]) or sorted(map(_as_day, found)) == sorted(truth[1])
+        return told or any(sorted(map(form, found)) == sorted(truth[1]) for form in (str, _as_day, _as_month))
     if isinstance(truth, list) and truth[0] == "has":
         wanted = truth[1] if isinstance(truth[1], list) else [truth[1]]
         return all(one in answer for one in wanted)
     if isinstance(truth, list):
-        found = answer.split(", ")
+        truth = truth[1] if truth[0] == "list" else truth
+        found = re.findall(r"[A-Z][a-z]+ \d\d?, \d{4}", answer) or answer.split(", ")
         return answer == ", ".join(truth) or [*map(_as_day, found)] == [*map(_as_day, truth)]
     if isinstance(truth, str):
         return _as_said(answer, truth) or truth in (_as_day(answer), _as_month(answer))
@@ -97,7 +109,10 @@ def is_right(answer: str, truth: Any) -> bool:
     return re.fullmatch(r"-?[\d.]+", cell) is not None and abs(float(cell) - truth) <= 1e-5 * max(1, abs(truth))
 
 
-DAYS = ("%d/%m/%Y", "%d/%m/%y", "%d-%b-%y", "%a %d %b %Y", "%d %b %Y", "%d.%m.%Y", "%m/%d/%Y", "%m/%d/%y")
+DAYS = (
+    "%d/%m/%Y", "%d/%m/%y", "%d-%b-%y", "%d-%b-%Y", "%d-%m-%Y", "%a %d %b %Y", "%d %b %Y", "%d %B %Y", "%b %d %Y",
+    "%b %d, %Y", "%B %d, %Y", "%a %d/%m/%Y", "%d.%m.%Y", "%m/%d/%Y", "%m/%d/%y", "%Y/%m/%d",
+)  # fmt: skip
 """How the files write days. Which of two is meant is not looked at."""
 
 

@@ -142,7 +142,7 @@ ASKED = {
     "How many pets have a charge over 40 euros in pets_groomed.csv?": None,
     # a column of days names no row, and no row says both
     "Which flats have more than 3 rooms but a rent under 1000 euros in flat_viewings.csv?": "Am Markt 8",
-    "How many readings were taken when I hadn't taken the tablet in pressure.csv?": None,
+    "How many readings were taken when I hadn't taken the tablet in pressure.csv?": "2",
 }
 
 

@@ -48,6 +48,8 @@ class Cluster:
             "RAY_health_check_period_ms": "500",
             "RAY_health_check_timeout_ms": "2000",
             "RAY_health_check_failure_threshold": "4",
+            "RAY_enable_worker_prestart": "0",
+            "RAY_prestart_worker_first_driver": "0",  # four programs a node that nobody asked for, at each driver
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
         }

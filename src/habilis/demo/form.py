@@ -6,6 +6,7 @@ import datetime
 import re
 import unicodedata
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from habilis.questions.language import date, number
@@ -65,6 +66,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (r"[.?!,;:]? ?\(?(?:please )?(?:(?:give|write|answer)(?: it| me)? )?in euros,? (?:with|and) cents\)?", "2"),
     (rf"{_ROUNDING},? to the nearest tenth", "1"),
     (rf"{_ROUNDING},? to the (?:nearest )?(?:hundredth|cent|penny|pence)", "2"),
+    (r",? (?:and )?rounded(?: off)? to cents", "2"),
     (r",? in (thousands|millions|billions)", "scale"),
     (r"[.?!;] ?(?:the )?dates are (?:(?:written|given) )?(?:as |in )?(?:day/month/year|year-month-day)", "only"),
     (r"[.?!,;:]? ?\(?(?:please )?(?:answer |just |only |simply |with )*(?:a )?yes or no(?:,? please)?\)?", "only"),
@@ -167,14 +169,20 @@ class Form:
     """What of the found rows is to be named, in the words of a sentence of its own."""
 
 
+@cache
+def _at_an_end() -> list[tuple[re.Pattern[str], str]]:
+    """More patterns than `re` keeps beside all others: each would be compiled anew for every question."""
+    return [(re.compile(rf"(?:{said})(?:,? please)?[.?!]*$", re.IGNORECASE), kind) for said, kind in _ENDINGS]
+
+
 def peel(question: str) -> tuple[str, Form]:
     """`question` without what it says about the form of its answer, and that form."""
     form, peeled = Form(), True
     text = _REMARKS.sub(_one_by_one, _ROWS.sub("", question))
     while peeled:
         peeled = False
-        for pattern, kind in _ENDINGS:
-            match = re.search(rf"(?:{pattern})(?:,? please)?[.?!]*$", text, re.IGNORECASE)
+        for pattern, kind in _at_an_end():
+            match = pattern.search(text)
             if match and match.start() > 0:
                 form = _with(form, kind, match)
                 named = match.groupdict().get("file") or match.groupdict().get("as")

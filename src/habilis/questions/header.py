@@ -37,6 +37,7 @@ ROWS = "#R#"
 _FLAGS = {"yes", "no", "true", "false", "y", "n", "ja", "nein", "oui", "non", "si", "sí"}
 _TICKS = {"✓", "✔", "☑", "x", "×"}
 """What stands where something is so, and nothing where it is not."""
+_RACES = {"race", "run", "marathon", "swim", "triathlon", "ride", "lap"}
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? +)?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
@@ -128,7 +129,9 @@ class TableHeader:
             if (MONEY_NAMES & {*stems(name)} or {"eur", "usd", "gbp"} & {*words(name)[-1:]} or self._is_priced(i))
             and self.kind(i) == "number"
         ]
-        return [i for i in found if not {"unit", "each", "per"} & {*words(self.names[i])}]
+        each = {"unit", "each", "per"}
+        priced = [i for i in found if each & {*words(self.names[i])} or re.search("/ ?[a-z]+$", self.names[i], re.I)]
+        return [i for i in found if i not in priced]
 
     def _is_priced(self, column: int) -> bool:
         return all(re.search("[€$£]", row[column]) for row in self.samples if column < len(row) and row[column])
@@ -147,8 +150,12 @@ class TableHeader:
 
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
-        named = [{one for word in stems(name) for one in (word, SHORT.get(word, word))} for name in self.names]
-        return _only([i for i, own in enumerate(named) if {*wanted} & own])
+        return _only([i for i, own in enumerate(self._words) if not own.isdisjoint(wanted)])
+
+    @cached_property
+    def _words(self) -> list[set[str]]:
+        """The words of each name, with what abbreviations among them stand for."""
+        return [{one for word in stems(name) for one in (word, SHORT.get(word, word))} for name in self.names]
 
     def only_day(self) -> int | None:
         """The one column whose shown cells are dates."""
@@ -247,7 +254,10 @@ class TableHeader:
 
     def duration(self) -> int | None:
         """The one column of times that something took, as h:mm:ss."""
-        lasting = [i for i, name in enumerate(self.names) if {"duration", "elapsed"} & {*words(name)}]
+        timed = {"time", "finish", "finishing", "net", "chip"} if _RACES & {*self.of_file, self.rows_are} else set()
+        lasting = [
+            i for i, own in enumerate(map(words, self.names)) if {"duration", "elapsed"} & {*own} or {*own} <= timed
+        ]
         cells = [row[lasting[0]] for row in self.samples if len(lasting) == 1 and lasting[0] < len(row)]
         return lasting[0] if cells and all(re.fullmatch(r"\d{1,2}:\d\d:\d\d", cell) for cell in cells) else None
 

@@ -26,7 +26,7 @@ SHORT = {
     "temp": "temperature", "qty": "quantity", "dept": "department", "amt": "amount", "dist": "distance",
     "appt": "appointment", "wt": "weight", "ht": "height", "est": "estimated", "addr": "address", "tel": "telephone",
     "ref": "reference", "freq": "frequency", "vol": "volume", "bal": "balance", "sub": "subscription",
-    "mgr": "manager", "cond": "condition",
+    "mgr": "manager", "cond": "condition", "dir": "direction",
 }  # fmt: skip
 """Abbreviations in the names of columns."""
 SAME = {**SHORT, "rain": "rainfall", "minute": "duration", "max": "maximum", "min": "minimum", "avg": "average"}
@@ -35,7 +35,7 @@ NEVER = set(
     many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
     what when where which who with""".split()  # noqa: SIM905
 )
-GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?|lines|readings|measurements|things|items)"
+GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?|lines|readings?|measurements|things|items)"
 KINDS = (
     "order sale transaction purchase payment invoice expense spending",
     "trip ride journey rental",
@@ -67,6 +67,7 @@ KINDS = (
     "animal pet",
     "visit appointment",
     "ledger transaction payment entry",
+    "statement transaction payment entry",
     "loan lending borrowing book",
     "book title",
     "log line message event",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 from habilis.core.parsing import expression_tree
 from habilis.questions.declared import operations_of, read_family
@@ -35,7 +36,9 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     (r"\(", "("),
     (r"\)", ")"),
 )
+_END = r"(?:highest|lowest|largest|smallest|biggest|greatest|maximum|minimum|max|min|average|mean|median)"
 _REWRITTEN: tuple[tuple[str, str], ...] = (
+    (rf"(?:the )?difference between (?:the )?({_END}) and (?:the )?({_END}) (.+)", r"(\1 \3) - (\2 \3)"),
     (r"(?:the )?product of (.+?) and (.+)", r"(\1) * (\2)"),
     (r"(?:the )?quotient of (.+?) and (.+)", r"(\1) / (\2)"),
     (r"(?:the )?difference (?:of|between) (.+?) and (.+)", r"(\1) - (\2)"),
@@ -54,6 +57,11 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"how much is (.+)", r"\1"),
     (r"(.+?) is what (?:percent|percentage|per cent) of (.+)", r"(\1) / (\2) * 100"),
 )
+
+
+@cache
+def _patterns(said: tuple[tuple[str, str], ...]) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern, re.IGNORECASE), meant) for pattern, meant in said]
 
 
 @dataclass
@@ -79,9 +87,9 @@ class Arithmetic:
         text = phrase.strip()
         if re.search(DATE, text, re.IGNORECASE) or any(_is_named(text, file) for file in world.files):
             return None
-        for pattern, rewritten in _REWRITTEN:
-            if re.fullmatch(pattern, text, re.IGNORECASE):
-                inner = self.read(re.sub(pattern, rewritten, text, count=1, flags=re.IGNORECASE), world)
+        for pattern, rewritten in _patterns(_REWRITTEN):
+            if pattern.fullmatch(text):
+                inner = self.read(pattern.sub(rewritten, text, count=1), world)
                 if inner:
                     return inner
         writing = _write(text, world)
@@ -121,7 +129,7 @@ def _write(text: str, world: World) -> _Writing | None:
             writing.operand(match[0].replace(",", ""))
             at += match.end()
             continue
-        token = next(((m, sign) for p, sign in _TOKENS if (m := re.match(p, rest, re.IGNORECASE))), None)
+        token = next(((m, sign) for one, sign in _patterns(_TOKENS) if (m := one.match(rest))), None)
         if token:
             at += token[0].end()
             _put(token[1], writing)

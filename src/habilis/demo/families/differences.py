@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from habilis.core.patterns import lazy_pattern
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.rows_compared import RowsCompared
 from habilis.questions.language import stems, words
@@ -17,7 +18,12 @@ LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|che
 _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
 _OURS = "(?:(?:the|my|our|their|your) )?"
 _ENDS = "|".join([_HIGH, _LOW, *sorted(SUPERLATIVES, key=len, reverse=True)])
-_RANGE_OF = re.compile(
+_RANGE = lazy_pattern(
+    r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
+    rf"{_OURS}(?:{_ENDS}) and {_OURS}(?:{_ENDS}) (?:#R# )?#(\d+)#(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_RANGE_OF = lazy_pattern(
     rf"(?:(?:difference|gap) in #(\d+)# between {_OURS}(?:{_ENDS}) and {_OURS}(?:{_ENDS})(?: #R#)?|"
     rf"how much (?:higher|more|larger|bigger|greater) (?:is|was) {_OURS}(?:{_HIGH}) #(\d+)# than"
     rf" {_OURS}(?:{_LOW})(?: #\2#)?)"
@@ -47,6 +53,10 @@ class Differences(RowsCompared):
         ) if begins else None  # fmt: skip
         if begins is None or ends is None or bool(begins["how"]) is bool(ends["how"]):
             return None
+        if re.fullmatch(r"[€$£]? ?\d[\d.,]*(?: ?[€$£%a-z#].*)?", ends["other"]) and not re.match(
+            r"\d{4}$", ends["other"]
+        ):
+            return None  # more than so much is a condition
         how, what = (begins["how"] or ends["how"]).lower(), begins["what"] or ""
         stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
         quick = re.fullmatch("faster|slower", how) is not None
@@ -75,13 +85,9 @@ class Differences(RowsCompared):
 
     def _range(self, text: str) -> DemoCall | None:
         """ "the difference between the highest and the lowest salary": what one column spans."""
-        match = re.fullmatch(
-            r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
-            rf"{_OURS}(?:{_ENDS}) and {_OURS}(?:{_ENDS}) (?:#R# )?#(\d+)#(?P<rest>.*)",
-            text,
-            re.I,
-        )
-        match = match or _RANGE_OF.fullmatch(text)
+        if not re.match(r"(?:difference|gap|spread|range|how)\b", text, re.I):
+            return None
+        match = _RANGE.fullmatch(text) or _RANGE_OF.fullmatch(text)
         column = int(next(filter(None, match.groups()))) if match else None
         if match is None or column is None or not self._are_ends_of(match[0], column):
             return None

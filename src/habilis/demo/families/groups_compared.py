@@ -62,7 +62,9 @@ class GroupsCompared(Differences):
             counted = {name for name, _ in stated} <= {"sum"}
             return (self._count(), rf"{rows[1]}|\baltogether\b") if counted else (None, "")
         column = self._compared_in(one, how)
-        name, said = stated[0] if len(stated) == 1 else ("value", "(?!)")
+        adds_up = column is not None and how in ("more", "less", "fewer") and self._adds_up(column)
+        did = adds_up and re.match(r"(?:did|has|have|had)\b", self._text, re.IGNORECASE)  # of all that it did
+        name, said = stated[0] if len(stated) == 1 else ("sum" if did else "value", "(?!)")
         if column is None or len(stated) > 1 or (name == "sum" and not self._adds_up(column)):
             return None, ""
         return f"{name} of {self._header.names[column]}", rf"{said}|#{column}#"

@@ -16,7 +16,7 @@ from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.groups_compared import GroupsCompared
 from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
-from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by, part_of
+from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by, part_of, spent
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
 from habilis.questions.language import number, stems
@@ -94,6 +94,7 @@ class Queries:
             raise CannotAnswerError(f"whether {file.named} says from when or until when is open")
         call = _Query(self.operations, file, header).call(phrase, world.is_part)
         call = named_by(call, world.wanted, header) if call and world.wanted else call
+        call = spent(call, phrase, header) if call else call
         if call is not None and (
             is_listing(call, world.question)
             or is_of_things(call, world.question, header)
@@ -320,7 +321,10 @@ class _Query(GroupsCompared):
         """What a column holds in the rows that meet conditions."""
         column, rest = self._target(text)
         column = self._held(column)
-        if column is None and not re.match(ASKS, text, re.I):
+        said = re.search(r"#(?:R|\d+)# (?:who|that|which) #(\d+)# (?:before|after|in|on|since|between|until|at) ", text)
+        if column is None and said and self._header.kind(int(said[1])) == "moment" and self._label():
+            column, rest = self._label(), text  # "the members who joined before 2014": by name
+        elif column is None and not re.match(ASKS, text, re.I):
             mentions = [one for one in re.findall(r"#(\d+)#", text) if int(one) != self._header.label()]
             if len(mentions) != 1 or self._header.kind(int(mentions[0])) in ("flag", ""):
                 return None

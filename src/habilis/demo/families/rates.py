@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from habilis.core.patterns import lazy_pattern
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.language import NUMBER, core, number
 from habilis.questions.world import DemoCall, World
@@ -25,9 +26,15 @@ _COMES_TO = (
     r"(?:=|is|are|equals?|is equal to|is worth|are worth|buys?|costs?|gets(?: you)?|gives(?: you)?|trades at|makes?)"
 )
 _RATES = (
-    rf"{_SOLD}(?P<value>{_Q})(?: (?:per|for (?:one|an?|each|every)|an?|each|every)|/| /) ?(?P<unit>{_W})",
-    rf"(?:the |each |every )?(?!{_N} )(?P<unit>{_UNIT}) (?:costs?|sells? (?:for|at)) (?P<value>{_Q})(?: each| apiece)?",
-    rf"(?P<base>{_Q}) {_COMES_TO} (?P<value>{_Q})",
+    lazy_pattern(
+        rf"{_SOLD}(?P<value>{_Q})(?: (?:per|for (?:one|an?|each|every)|an?|each|every)|/| /) ?(?P<unit>{_W})", re.I
+    ),
+    lazy_pattern(
+        rf"(?:the |each |every )?(?!{_N} )(?P<unit>{_UNIT}) (?:costs?|sells? (?:for|at)) (?P<value>{_Q})"
+        r"(?: each| apiece)?",
+        re.I,
+    ),
+    lazy_pattern(rf"(?P<base>{_Q}) {_COMES_TO} (?P<value>{_Q})", re.I),
 )
 
 
@@ -89,7 +96,7 @@ def _rate(text: str) -> _Rate | None:
         flags=re.I,
     )
     for form in _RATES:
-        said = match.groupdict() if (match := re.fullmatch(form, text, re.I)) else {}
+        said = match.groupdict() if (match := form.fullmatch(text)) else {}
         value = _quantity(said.get("value", ""))
         base = _quantity(said["base"]) if "base" in said else _Quantity(1, _plain(said.get("unit", "")))
         if base and value:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
-from habilis.questions.language import number, words
+from habilis.questions.language import number, root, words
+from habilis.questions.tables.doers import doer_of
 from habilis.questions.tables.lexicon import FILLERS, NUMBERED
 from habilis.questions.tables.orders_asked import OrdersAsked
 from habilis.questions.tables.parts_asked import CALCULATED
@@ -21,6 +22,10 @@ _EXISTS = re.compile(
     re.IGNORECASE,
 )
 """How a question begins that is answered by yes or no: whether a row meets its conditions."""
+_DID_THIS = re.compile(
+    r"[Dd]id (?P<who>[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]{3,}) (?:the )?(?=[A-Z][^,;]*$)"
+    r"(?!.*\b(?:than|or|and|to|before|after|more|less)\b)"
+)
 _NTH = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _PLACE = rf"(?P<place>last|final|bottom|very last|top|very first|{'|'.join(_NTH)}|[1-9][0-9]?(?:st|nd|rd|th))"
 _AT_PLACE = re.compile(
@@ -75,14 +80,24 @@ class RowsAsked(OrdersAsked):
 
     def _exists(self, phrase: str) -> DemoCall | None:
         """ "is there a dessert under 5 euros", "has anybody from Oslo paid": Yes or No."""
-        begins = _EXISTS.match(phrase)
+        begins = _EXISTS.match(phrase) or self._did_this(phrase)
         if begins is None or re.search(r"\b(?:more|less|fewer) than (?:one|two|three)\b|\bor\b", phrase):
             return None
-        rest = re.sub(r"\bever ", "", phrase[begins.end() :])
+        rest = re.sub(r"\bever ", "", phrase[begins.start("who") if "who" in begins.groupdict() else begins.end() :])
+        rest = f"did {rest}" if "who" in begins.groupdict() else rest
         found = self._measured(self._prepared(f"how many rows {rest}"))
         if found is None or not found[0].startswith("count") or not found[1]:
             return None
         return self._made("any", conditions=found[1])
+
+    def _did_this(self, phrase: str) -> re.Match[str] | None:
+        """ "did Ada borrow Winter Bees", where a column has those who did it, and none says whether or when."""
+        did = _DID_THIS.match(phrase)
+        told = (i for i in range(len(self._header.names)) if self._header.kind(i) in ("flag", "moment"))
+        said = {root(word) for i in told for word in words(self._header.names[i])}
+        if did is None or root(did["verb"]) in said or doer_of(self._header, did["verb"]) is None:
+            return None
+        return did
 
     def _placed(self, phrase: str) -> DemoCall | None:
         """ "who is in the last row", "what is the 8th film listed": a cell of the row at that place."""

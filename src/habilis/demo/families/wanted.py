@@ -8,7 +8,7 @@ from dataclasses import replace
 from habilis.demo.families.arithmetic import EXPRESSION, FIRST_IS_MORE
 from habilis.questions.header import TableHeader
 from habilis.questions.language import root, stems, words
-from habilis.questions.world import CannotAnswerError, DemoCall
+from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation
 
 _LISTS = re.compile(r"(?:please )?(?:list|name)\b(?!.*\b(?:count|numbers?|how many)\b)", re.IGNORECASE)
 """Questions that want names for each group, not how many there are."""
@@ -53,6 +53,22 @@ def part_of(header: TableHeader, column: int, asked: str) -> str:
     both = cells and all(re.search(r"\d[-/.]\d+.*[T ]\d{1,2}:\d\d", cell) for cell in cells)
     part = {"time": "time", "date": "day", "day": "day"}.get(asked) if both else None
     return header.names[column] if part is None else f"{part} of {header.names[column]}"
+
+
+def spent(call: DemoCall, phrase: str, header: TableHeader) -> DemoCall:
+    """What was spent, of a column where what was spent is below zero: the sum of that alone, as people say it. Raises
+    `CannotAnswerError` for what else is asked of spending there."""
+    measure = str(call.values.get("measure", ""))
+    name = measure.removeprefix("sum of ")
+    if name not in header.names or not re.search(r"\b(?:spend|spent|pay|paid)\b", phrase, re.IGNORECASE):
+        return call
+    column = header.names.index(name)
+    if not any(column < len(row) and re.match(r"[-−]\D?\d", row[column].strip()) for row in header.samples):
+        return call
+    if call.operation.key != "query_number" or any(one.startswith(f"{name} ") for one in call.values["conditions"]):
+        raise CannotAnswerError(f"it does not understand what of {name} was spent")
+    below = {**call.values, "conditions": [*call.values["conditions"], f'{name} less "0"']}
+    return DemoCall(EXPRESSION, {"expression": FilledOperation("0 - {0}", (replace(call, values=below),))})
 
 
 def is_listing(call: DemoCall, question: str) -> bool:

@@ -114,13 +114,22 @@ class Clauses:
             column = self._header.with_word("age")  # "employees under 35"
         elif column is None and not unit and self._header.are_sums:
             column = self._header.with_word("amount", "total")  # "payments over 1,000"
+        if column is None and not said["not"]:
+            return self._taken(how, unit, value)
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
         factor = self._header.factor(column, unit)
         return None if factor is None else [self._says(column, how, f"{value * factor:.12g}")]
 
+    def _taken(self, how: str, unit: str, value: float | None) -> list[str] | None:
+        """ "in under 40 minutes", of the one column that says how long it took."""
+        column = self._header.duration()
+        if column is None or value is None or unit.lower() not in UNITS["min"].split() or value != int(value):
+            return None
+        return [_said(f"time of {self._header.names[column]}", how, f"{int(value) // 60:02}:{int(value) % 60:02}:00")]
+
     def _adjective(self, match: re.Match[str]) -> list[str] | None:
-        word = match["adjective"].lower()
+        word = match["adjective"].lower().replace("heavi", "heavy")
         names, way = ADJECTIVES[next(one for one in ADJECTIVES if word.startswith((one, f"more {one}")))]
         unit = (match["sign"] or match["unit"] or "").strip()
         column = self._header.with_word(*names.split())
@@ -227,6 +236,10 @@ class Clauses:
         empty = re.search(r"(?:missing|blank|empty|unknown)$", match[0].strip(), re.IGNORECASE)
         how = "lacks" if self._header.kind(column) != "flag" else "blank" if empty else "no"
         return None if match["not"] else [self._says(column, how, "")]
+
+    def _has(self, match: re.Match[str]) -> list[str] | None:
+        column = int(match["c"])
+        return None if match["not"] or self._header.kind(column) != "text" else [self._says(column, "filled", "")]
 
     def _contains(self, match: re.Match[str]) -> list[str] | None:
         value = _bare(match["v"])
@@ -347,6 +360,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
         Clauses._against,
     ),
     ("without a phone number", rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
+    ("that have a tenant", rf"(?:(?:that|which|who) )?(?:has|have|had) (?:an?|any|some) {_C}", Clauses._has),
     ("price is missing", rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
     ("pay 60 euros", rf"(?:pay|pays|paid|paying|costs?|costing) (?P<negated>not )?{_N}", Clauses._equals_money),
     ("doors equal to 2", rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),

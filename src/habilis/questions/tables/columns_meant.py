@@ -76,6 +76,7 @@ class ColumnsMeant(PartlySaid):
             own = "|".join(f"{i}" for i, name in enumerate(self._header.names) if units & {*words(name)[-1:]})
             text = re.sub(rf"(#(?:{own})#) (?:{said})s?\b", r"\1", text) if own else text
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
+        text = re.sub(r"#(\d+)# per #(\d+)#", self._rate_of_its_own, text)
         text = re.sub(
             r"(?<=\d)( euros?| dollars?| pounds?| ?[€$£]| hours?)? (?:per|an?|each|every) (\w+)", self._at_rate, text
         )
@@ -90,7 +91,8 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(_TO_DO, self._negated, text, flags=re.I)
         text = re.sub(_NOT_DONE, self._negated, text, flags=re.I)
         text = re.sub(_LEFT_OUT, self._left_out, text, flags=re.I)
-        total = self._header.names.index("total") if "total" in self._header.names else None
+        totals = [i for i, name in enumerate(self._header.names) if words(name) == ["total"]]
+        total = totals[0] if len(totals) == 1 else None
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
             text = re.sub(rf"#R# (?=#{total}#)", "", text)
@@ -110,6 +112,11 @@ class ColumnsMeant(PartlySaid):
         named = {int(one) for one in re.findall(r"#(\d+)#", match.string)}
         numbers = [one for one in named if self._header.kind(one) == "number"]
         return "" if numbers and all(self._header.takes_unit(one, match[1].lower()) for one in numbers) else match[0]
+
+    def _rate_of_its_own(self, match: re.Match[str]) -> str:
+        """ "calories per serving" as the column "kcal per serving", not as what is left when servings divide it."""
+        _, per, unit = self._header.names[int(match[1])].lower().partition(" per ")
+        return f"#{match[1]}#" if per and {*stems(unit)} & {*stems(self._header.names[int(match[2])])} else match[0]
 
     def _lies_in(self, match: re.Match[str]) -> str:
         """ "which bikes are located in Oslo" without the column that says where; a day is of what was done."""

@@ -10,6 +10,9 @@ from habilis.questions.tables.lexicon import first_column_for
 
 _DONE_BY = (
     ("send", "sender", "receive get", "recipient receiver addressee"),
+    ("observe spot sight record", "observer spotter", "identify", "identifier"),
+    ("fly travel", "passenger traveller", "pilot", "pilot"),
+    ("donate", "donor giver", "benefit", "recipient beneficiary"),
     ("lend", "lender owner", "borrow return", "borrower member reader"),
     ("sell", "seller rep salesperson agent", "buy order purchase", "buyer customer client"),
     ("teach instruct", "teacher instructor tutor lecturer", "attend learn", "student pupil participant attendee"),
@@ -31,7 +34,7 @@ _DONE_BY = (
 
 _SHOWN_BY = {
     "buy purchase order": "order sale purchase expense invoice cost bought budget shop ticket inventory equipment "
-    "asset supplier",
+    "asset supplier buyer",
     "sell": "sale sold seller rep revenue order customer harvest",
     "earn": "salary wage income revenue commission sale earn earned pay",
     "receive": "received recipient donation payment rent income revenue",

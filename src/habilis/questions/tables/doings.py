@@ -35,7 +35,8 @@ VERBS = set(
     want wants wanted sit sits sitting sat seated given gone cover covers covered
     holding
     request requests requested ask asks asked enter enters entered note notes noted bill bills billed collect
-    collects collected fetch fetched""".split()  # noqa: SIM905
+    collects collected fetch fetched claim claims claimed weigh weighs weighed
+    refuel refuels refuelled refueled""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

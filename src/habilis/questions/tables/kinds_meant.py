@@ -15,6 +15,7 @@ _KINDS_OF = (
     r"(?:kinds|types|sorts|varieties|categories|flavours) of "
     r"(?P<what>[^#]+?)(?: (?:are|is) .*| do (?:i|we) have)?"
 )
+_NO_KIND = FILLERS | {*FUNCTION_WORDS.split(), *_NO_KINDS}
 
 
 class KindsMeant(Measures):
@@ -33,13 +34,16 @@ class KindsMeant(Measures):
 
     def _kinds_of_rows(self, text: str) -> str:
         """ "late shifts" as rows of that kind, "how many shifts" as rows, where rows and their kinds have one name."""
-        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), *_NO_KINDS])
-        kind = rf"(?: (?!(?:{busy})\b)[a-z-]+)?"
-        for column in filter(self._header.is_rows, range(len(self._header.names))):
-            if self._header.kind(column) == "text":
-                said = rf"\b(how many|number of|most|fewest)({kind}) #{column}#"
-                text = re.sub(said, r"\1\2 #R#", text, flags=re.I)
-        return re.sub(rf"\b(most|fewest)({kind}) #R#", r"\1 #R#\2", text, flags=re.I)
+
+        def told(match: re.Match[str]) -> str:
+            """The words before a mark, of which the last may be a kind, and the mark of rows where it is one."""
+            many, kind, column = match[1], match[2] or "", match[3]
+            rows = column == "R" or (self._header.is_rows(int(column)) and self._header.kind(int(column)) == "text")
+            if not rows or re.split("[ -]", kind.strip().lower())[0] in _NO_KIND:
+                return match[0]
+            return f"{many}{kind} #R#" if many.lower() in ("how many", "number of") else f"{many} #R#{kind}"
+
+        return re.sub(r"\b(how many|number of|most|fewest)( [a-z-]+)? #(\w+)#", told, text, flags=re.I)
 
     def _kind_of(self, text: str) -> str:
         """ "what kind of claim" with the column of kinds."""

@@ -64,6 +64,7 @@ ALIKE = (
     ("levels?|severity", "level"),
     ("payments?", "paid payment"),
     ("hr|heart ?rates?|pulse", "hr heart pulse"),
+    ("calories", "kcal calories"),
     ("(?:estimated|valued)(?: at)?", "value valuation estimate worth"),
     ("automatic(?:ally)?", "auto automatic"),
     ("deep|depths?", "depth"),
@@ -98,8 +99,8 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "slowest": (
         ("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest"), ("seconds time", "highest"),
     ),
-    "winner": (("finish", "lowest"), ("points", "highest")),
-    "won": (("finish", "lowest"), ("points", "highest"), ("seconds", "lowest")),
+    "winner": (("finish", "lowest"), ("points", "highest"), ("place position rank", "lowest")),
+    "won": (("finish", "lowest"), ("points", "highest"), ("seconds", "lowest"), ("place position rank", "lowest")),
     "heaviest": (("weight", "highest"),),
     "lightest": (("weight", "lowest"),),
     "tiniest": (("weight size", "lowest"),),

@@ -8,7 +8,7 @@ from typing import Any
 
 from habilis.questions.header import TableHeader
 from habilis.questions.language import root, stems, words
-from habilis.questions.nouns import CLASSES, PEOPLE
+from habilis.questions.nouns import CLASSES, PEOPLE, UNITS
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
 from habilis.questions.tables.clauses import Clauses
@@ -31,6 +31,11 @@ _VERBS = (
     ("weigh|weighs|weighing|weighed", "weight"),
 )
 _SPENT = {"expense", "budget", "cost", "purchase", "spending", "bill"}
+_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit", "hand", "many"}
+_BOUGHT = {"bought", "paid", "purchase", "purchased", "spent"}
+_PER_UNIT = set("hourly daily weekly nightly unit rate average avg balance each per price".split())  # noqa: SIM905
+_DEEDS = {"loan", "visit", "booking", "rental", "hire", "purchase", "repair", "delivery", "donation", "sighting"}
+"""What was done with what a row names: of a title there may be several loans."""
 _STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
 """Rows of which each may be many pieces."""
 _RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
@@ -153,11 +158,38 @@ class Measures:
         classes &= {*stems(self._text)} if len(words(name)) > 1 else classes
         return f"{'distinct' if classes or self._header.label() == column else 'single'} of {name}"
 
+    def _pieces(self) -> list[int]:
+        """The columns that say how many of something each row is."""
+        names = self._header.names
+        numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and self._adds_up(i)]
+        return [i for i in numbers if _PIECES & {*stems(names[i])} or words(names[i])[0] == "number"]
+
+    def _is_no_price(self, name: str) -> bool:
+        """Whether a column cannot say what something costs, where that is asked: the number of tickets."""
+        asks = re.search(r"\b(?:costs?|pay|pays|paid|spend|spent|charged?)\b", self._text, re.I)
+        return asks is not None and bool((_PIECES | _PIECES_SOLD) & {*stems(name)}) and name in self._header.names
+
+    def _adds_up(self, column: int) -> bool:
+        """Whether the numbers of a column may be summed: prices of one piece, rates and balances may not."""
+        name = words(self._header.names[column])
+        if re.search(r"/| per ", self._header.names[column]):
+            return False
+        units = {word for said in UNITS.values() for word in said.split()} - {"each", "per"}
+        if (
+            _BOUGHT & {*name}
+            and not {"per", "each", "unit"} & {*name}
+            and not any(_PIECES & {*stems(one)} for one in self._header.names)
+        ):
+            return True  # the price paid for the one thing that a row is
+        return not (_PER_UNIT & {*name} and len([word for word in name if word not in units]) > 1)
+
     def _count(self) -> str:
         """Rows, and where they are asked for as what they are, such that none of these stands twice."""
         if self._header.rows_are in _STOCKED and self._header.with_word("quantity", "qty", "stock") is not None:
             raise CannotAnswerError("it is not said whether rows or pieces are to be counted")
-        key = None if self._generic or self._header.rows_are == "log" else self._header.key()
+        done = self._header.rows_are in _DEEDS and re.search(rf"\b{self._header.rows_are}s?\b", self._text, re.I)
+        rows = self._generic or self._header.rows_are == "log" or (done and self._header.numbering() is None)
+        key = None if rows else self._header.key()
         return "count" if key is None else f"count of {self._header.names[key]}"
 
     def _number(self, measure: str, where: list[str]) -> DemoCall:
@@ -187,6 +219,7 @@ class Measures:
             done
             and verb
             and is_verb(verb[1])
+            and not {root(verb[1]), verb[1]} & {*done, *(one for one in map(root, done))}
             and root(verb[1]) not in done | _SAME_DEAL | {"make", "do", "have", "get"}
         ):
             raise CannotAnswerError(f"{name} may not be what was {verb[1]}")

@@ -10,7 +10,7 @@ from habilis.questions.nouns import PEOPLE
 from habilis.questions.tables.doers import is_shown
 from habilis.questions.tables.doings import VERBS, is_verb
 from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, NOT_ALONE
-from habilis.questions.tables.said_twice import SaidTwice
+from habilis.questions.tables.sayings import Sayings
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _VERB_ROOTS = {*map(root, VERBS)}
@@ -36,7 +36,7 @@ class _Part:
         tokens[self.start : self.end + 1] = [mark, *[""] * (self.end - self.start)]
 
 
-class PartlySaid(SaidTwice):
+class PartlySaid(Sayings):
     """Columns that are said in part, and the words that may say one."""
 
     _partly: frozenset[int] = frozenset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from habilis.questions.language import stems, words
-from habilis.questions.nouns import CLASSES, PEOPLE, UNITS
+from habilis.questions.nouns import CLASSES, PEOPLE
 from habilis.questions.tables.doings import is_verb
 from habilis.questions.tables.lexicon import MONEY, THINGS, WORTH
 from habilis.questions.tables.measures import MEASURES
@@ -45,7 +45,6 @@ _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
 _KINDS = ("type", "kind", "category", "sort", "species", "genre")
 """Columns whose cells say what a row is: a wedding among jobs."""
-_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit", "hand", "many"}
 _MEASURED = set(
     """age year fee price cost amount paid salary income wage score mark grade point rating rank percent rate weight
     height length distance km mile hour minute day week month temperature time duration total revenue value balance
@@ -53,8 +52,7 @@ _MEASURED = set(
     tally""".split()  # noqa: SIM905
 )
 """What numbers of a row say that is no count of it."""
-_BOUGHT = {"bought", "paid", "purchase", "purchased", "spent"}
-_PER_UNIT = set("hourly daily weekly nightly unit rate average avg balance each per price".split())  # noqa: SIM905
+_COUNTED_PEOPLE = PEOPLE | {"people", "attendee", "adult", "child", "kid"}
 
 
 def _without_again(text: str, calculated: re.Match[str]) -> str:
@@ -85,7 +83,8 @@ class PartsAsked(RowsMeant):
         said = re.search(rf"(?:\b(?:overall|the) )*\b(?:{SAID}|(?P<much>how much))\b", text, re.I)
         if said:
             measure = next((name for name in ("mean", "sum", "median") if said[name]), "sum")
-            return self._statistic_of(measure, f"{text[: said.start()]} {text[said.end() :]}")
+            found = self._statistic_of(measure, f"{text[: said.start()]} {text[said.end() :]}")
+            return None if said["much"] and found and self._is_no_price(found[0].partition(" of ")[2]) else found
         end = re.match(rf"{_END}\b(?P<rest> .+)", text, re.I)
         if end:
             return self._statistic_of("minimum" if re.match(_LOW, end["end"], re.I) else "maximum", end["rest"])
@@ -103,10 +102,13 @@ class PartsAsked(RowsMeant):
         said = r"^what\b|\b(?:an?|one|each) (?-i:(?=[A-Z]))|\ball (?:the|my|our)\b|(?<=left) over(?: from)?\b| per *$"
         rest = re.sub(said, " ", rest.strip(), flags=re.I)
         rest = re.sub(r"\b(?:how (?:much|many)|in total|total|sum|overall|of|value)\b", " ", rest, flags=re.I)
-        mean = re.search(r"\b(?:average|mean)\b", rest, re.I)
+        ends = re.match(rf"{_END}\b", rest.strip(), re.I)
+        end = "minimum" if ends and re.match(_LOW, ends[0], re.I) else "maximum" if ends else "sum"
+        rest = rest.strip()[ends.end() :] if ends else rest
+        measure = "mean" if re.search(r"\b(?:average|mean)\b", rest, re.I) else end
         rest = self._without_money(re.sub(r"\b(?:average|mean)\b", " ", rest, flags=re.I))
         rest = re.sub(rf"(?<![\w#])(?:{WORTH})(?![\w#])", r"(\g<0>)", rest, flags=re.I)  # unless one is a cell
-        return self._with(f"{'mean' if mean else 'sum'} of {self._values(match)}", rest)
+        return self._with(f"{measure} of {self._values(match)}", rest)
 
     def _values(self, match: re.Match[str]) -> str:
         """What `CALCULATED` found, as a tool takes it: "due - paid"."""
@@ -134,6 +136,13 @@ class PartsAsked(RowsMeant):
                 return None
             return self._with(f"distinct of {key}" if distinct else self._count(), f"{kind} {after}")
         column = int(noun["c"])
+        if (
+            distinct
+            and self._header.kind(column) == "number"
+            and {*stems(self._header.names[column])} & _COUNTED_PEOPLE
+        ):
+            who = self._who()  # how many people came, and who they were, are two columns
+            return None if who is None else self._with(f"distinct of {self._header.names[who]}", f"{kind} {after}")
         if distinct:
             return self._with(f"distinct of {self._header.names[column]}", f"{kind} {after}")
         return self._many_of(column, kind, after)
@@ -250,26 +259,6 @@ class PartsAsked(RowsMeant):
         rest = re.sub(rf"#{column}#", "", rest, count=1)
         measure = "value" if measure == "sum" and self._asks_price(self._text, column) else measure
         return self._with(f"{measure} of {self._header.names[column]}", self._without_money(rest))
-
-    def _pieces(self) -> list[int]:
-        """The columns that say how many of something each row is."""
-        names = self._header.names
-        numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and self._adds_up(i)]
-        return [i for i in numbers if _PIECES & {*stems(names[i])} or words(names[i])[0] == "number"]
-
-    def _adds_up(self, column: int) -> bool:
-        """Whether the numbers of a column may be summed: prices of one piece, rates and balances may not."""
-        name = words(self._header.names[column])
-        if re.search(r"/| per ", self._header.names[column]):
-            return False
-        units = {word for said in UNITS.values() for word in said.split()} - {"each", "per"}
-        if (
-            _BOUGHT & {*name}
-            and not {"per", "each", "unit"} & {*name}
-            and not any(_PIECES & {*stems(one)} for one in self._header.names)
-        ):
-            return True  # the price paid for the one thing that a row is
-        return not (_PER_UNIT & {*name} and len([word for word in name if word not in units]) > 1)
 
     def _with(self, measure: str, rest: str) -> tuple[str, list[str]] | None:
         where = self._rows(rest)

@@ -9,7 +9,7 @@ from habilis.questions.language import number, root, stems, words
 from habilis.questions.nouns import PEOPLE, UNIT
 from habilis.questions.tables.doers import doer_of, is_role
 from habilis.questions.tables.doings import VERBS
-from habilis.questions.tables.lexicon import MONEY, NUMBERED, SUPERLATIVES, THINGS
+from habilis.questions.tables.lexicon import FILLERS, MONEY, NUMBERED, SUPERLATIVES, THINGS
 from habilis.questions.tables.parts_asked import PART, SAID, PartsAsked
 from habilis.questions.world import DemoCall
 
@@ -51,6 +51,11 @@ PRICES = {"price", "cost"}
 _NO_SUM = {"wage", "salary", "rating", "age", "temperature", "altitude", "height", "speed"}
 _FULL_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w.'-]+)+"
 _REPEATED = {"per", "rate", "weekly", "monthly", "daily", "yearly", "annual"}
+_OF_ONE = re.compile(
+    r"(?:#R#.*|\b(?:had|gave|made|took|held|[a-z]+ed) the (?:[a-z]+[a-rt-z]|#\d+#)) "
+    r"(?:that|which|with) ?(?:had|has|have)?$"
+)
+"""The row with most of something: "who booked the meeting with the most people"."""
 _OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
            "happened", "listed", "shows", "show"}  # fmt: skip
 
@@ -97,6 +102,9 @@ class RanksAsked(PartsAsked):
             return None
         match = found[0]
         low = bool(match["low"] or match["early"])
+        kind = re.fullmatch(r" ([a-z]{2,})", match.string[match.end() :])
+        if match["early"] and kind and kind[1] not in FILLERS | {"name"} and not self._is_verb(kind[1]):
+            return None  # first aid
         place, count = _PLACES.get((match["place"] or "").lower()), number(match["n"] or match["m"] or "1")
         said = f"{place}{['nd', 'rd', 'th', 'th'][place - 2]}" if place else f"{count}"
         head, tail = match.string[: match.start()].strip(), match.string[match.end() :]
@@ -202,7 +210,7 @@ class RanksAsked(PartsAsked):
 
     def _top_groups(self, end: _End, target: str | None, head: str) -> DemoCall | None:
         """The groups where a count, a sum or another measure is highest or lowest."""
-        one = re.search(r"#R#.* (?:that|which|with) (?:had|has|have)?$", end.head)
+        one = _OF_ONE.search(end.head)
         if target is None or one or not end.was("high", "low"):
             return None
         head = re.sub(r"\b(?:is|are|was|were) used$", "", head) if end.match["often"] else head
@@ -265,6 +273,8 @@ class RanksAsked(PartsAsked):
 
     def _row_at_end(self, end: _End, target: str | None, head: str) -> DemoCall | None:
         """What a column holds in the row where another is highest or lowest; or that end itself."""
+        if end.match["often"]:
+            return None  # most common is no end of a column
         text = f"{head} @{end.tail}"
         by = _BY.search(text)
         column, way, tail = self._ordered_by(end, by, end.tail)
@@ -273,9 +283,10 @@ class RanksAsked(PartsAsked):
         judged = {end.match["high"], end.match["low"]} & {"best", "worst"}
         if judged and {"grade", "mark"} & {self._header.rows_are, *stems(self._header.names[column])}:
             cells = [row[column] for row in self._header.samples if column < len(row)]
-            if all(float(cell) <= 6 for cell in cells if re.fullmatch(r"\d(?:\.\d+)?", cell)):
+            if all(float(cell) <= 6 for cell in cells if re.fullmatch(r"\d+(?:\.\d+)?", cell)):
                 return None  # in some countries the lowest is best
-        judged = judged if self._header.rows_are not in SCORES else set()
+        graded = re.search(r"\b(?:grade|mark|score|result)s?\b", self._text, re.I) and self._of_hundred(column)
+        judged = judged if self._header.rows_are not in SCORES and not graded else set()
         if judged and not SCORES & {*stems(self._header.names[column])}:
             return None
         name = self._header.names[column]
@@ -298,11 +309,16 @@ class RanksAsked(PartsAsked):
         if target is None and re.match(r"(?:who|whose|where)\b", end.head, re.I):
             return None
         target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
-        one = re.search(r"\b(?:at|with)$|#R#.* (?:that|which|with) (?:had|has|have)?$", end.head) is not None
+        one = re.search(r"\b(?:at|with)$", end.head) is not None or _OF_ONE.search(end.head) is not None
         alone = one or end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
         alone = alone or bool(_NO_SUM & {*stems(name)}) or self._is_one_row(end)
         order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
+
+    def _of_hundred(self, column: int) -> bool:
+        """Whether numbers are too large for grades of which the lowest is best."""
+        cells = [row[column] for row in self._header.samples if column < len(row) and row[column].strip()]
+        return bool(cells) and all(float(one) > 20 for one in cells if re.fullmatch(r"\d+(?:\.\d+)?", one))
 
     def _is_one_row(self, end: _End) -> bool:
         """Whether one row is at an end, as in "the most expensive visit", and not what several come to."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from habilis.core.patterns import lazy_pattern
 from habilis.questions.language import QUOTED, stems, words
 from habilis.questions.nouns import UNIT
 from habilis.questions.tables.columns_meant import ColumnsMeant
@@ -17,6 +18,11 @@ _AT = {"in", "on", "at", "by", "from", "with"}
 _LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"
 _WORD = rf"(?!(?:{'|'.join(FILLERS)}|and|or|but|not)\b)[^\W\d_][\w'.&-]*"
 _RUN = rf"{_WORD}(?: {_WORD})*"
+_EXCEPTED = lazy_pattern(
+    rf"\b(?:but )?(?:not|except(?: for)?|other than|excluding|apart from) {_LEADING}(?P<v>{_RUN})(?= *(?:[|,]|$))"
+)
+_CHOSEN = lazy_pattern(rf"\b(?P<one>{_RUN}) or {_LEADING}(?P<other>{_RUN})")
+_WITHOUT_UNIT = lazy_pattern(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{2,}}[a-rt-z]\b)")
 UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
     r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
@@ -38,6 +44,7 @@ _SIZED = (
     r"(?P<unit>km|kilometres?|m|metres?|meters?|kg|kilos?|g|grams?|l|lit(?:re|er)s?|cm|inch(?:es)?|miles?)"
     r"(?=$|[ ,|])(?! (?:or|and|to|less|more|than|long|high|away|from|before|after)\b)"
 )
+_IN_NAMES = "One|Two|Three|Four|Five|Six|Seven|Eight|Nine|Ten|First|Last"
 _STATUS = {"status", "state", "stage", "progress"}
 
 
@@ -71,12 +78,12 @@ class RowsMeant(ColumnsMeant):
             return None
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
-        bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
-        bare = re.sub(rf"(?:^|(?<=, ))\d+ (?!(?:{UNIT})\b)(?=[a-z]{{2,}}[a-rt-z]\b)", "", bare)  # "50 fly"
+        bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* (?:\d+|{_IN_NAMES})\b", "", bare)  # "Room 3", "Orbit Nine"
+        bare = _WITHOUT_UNIT.sub("", bare) if re.search(r"\d", bare) else bare  # "50 fly"
         boxes = {cell.split()[0] for row in self._header.samples for cell in row if re.fullmatch(r"[a-z]+ \d+", cell)}
         bare = re.sub(rf"\b(?:{'|'.join(boxes)}) \d+\b", "", bare) if boxes else bare  # "box 3", as a cell has it
         bare = bare.replace(",", "")
-        bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
+        bare = re.sub(r"\b([A-Z][\w'-]*) (?:and|&) (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
         if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or UNREAD.search(bare):
             unread = UNREAD.search(text)
             self._left.append(text[unread.start() :].strip(" |,") if unread else said)
@@ -124,8 +131,8 @@ class RowsMeant(ColumnsMeant):
             found.append(f"* not_equals {json.dumps(' '.join(value), ensure_ascii=False)}")
             return "|"
 
-        return re.sub(rf"\b(?:but )?(?:not|except(?: for)?|other than|excluding|apart from) {_LEADING}(?P<v>{_RUN})"
-                      r"(?= *(?:[|,]|$))", told, text)  # fmt: skip
+        may = re.search(r"\b(?:not|except|other than|excluding|apart from) ", text)
+        return _EXCEPTED.sub(told, text) if may else text
 
     def _chosen(self, text: str, found: list[str]) -> str:
         """`text` without two cells of one column, of which a row has either: "in Oslo or Bergen"."""
@@ -137,7 +144,7 @@ class RowsMeant(ColumnsMeant):
             found.append(" or ".join(f"* equals {one}" for one in values))
             return "|"
 
-        return re.sub(rf"\b(?P<one>{_RUN}) or {_LEADING}(?P<other>{_RUN})", told, text)
+        return _CHOSEN.sub(told, text) if " or " in text else text
 
     def _joined(self, text: str) -> str:
         """`text` without "and" and "but" between two conditions."""
@@ -173,10 +180,11 @@ class RowsMeant(ColumnsMeant):
 
     def _is_counted(self, word: str, said: list[str], at: int) -> bool:
         """Whether a word is what rows are called after a name: the jobs of "how many Print design jobs are there"."""
-        behind = re.compile(rf"{re.escape(word)}(?= (?:are|is|were|was|do|did|have|has|in|on|at)\b|$)", re.I)
+        if word not in COUNTED or not any(one[:1].isupper() for one in said[:at]):
+            return False
+        behind = rf"{word}(?= (?:are|is|were|was|do|did|have|has|in|on|at)\b|$)"
         counts = re.match(r"[Hh]ow many (?:of )?(?:the |our |my )?[A-Z]", self._text)
-        named = at > 0 and any(one[:1].isupper() for one in said[:at])
-        return bool(word in COUNTED and counts and named and behind.search(self._text))
+        return counts is not None and re.search(behind, self._text, re.I) is not None
 
     def _beside(self, text: str, found: list[str]) -> str:
         """`text` without its columns: each says yes, what was done, or of which column a word beside it is."""
@@ -227,8 +235,12 @@ class RowsMeant(ColumnsMeant):
             is_so = self._is(None if own else column, value[::-1], found)
             return f"{' '.join(left[::-1])} | {after}" if is_so else match[0]
 
-        run = r"(?:(?<![#\w])[\w'-]+ )*"
-        return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'.-]+(?![#\w]))*)", told, text)
+        run, after = r"(?:(?<![#\w])[\w'-]+ )*", r"(?P<after>(?: [\w'.-]+(?![#\w]))*)"
+        done = self._marks(
+            "flag", "moment"
+        )  # what follows them may be a cell of the next: "loaned at the Central branch"
+        text = re.sub(rf"(?P<before>{run})#(?P<c>{done})#(?P<is>(?!))?{after}(?= #\d)", told, text)
+        return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?{after}", told, text)
 
     def _is(self, column: int | None, value: list[str], found: list[str]) -> bool:
         """Whether words may be a cell of a column, or of the one that has it."""

@@ -10,12 +10,13 @@ from habilis.questions.tables.rewording import Rewording
 
 _AUX = "is|are|was|were|did|do|does|has|have|had"
 _NAME = r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*"
-_HEADS = (
-    "content|rate|reading|readings|value|values|figure|figures|amount|amounts|bill|bills|level|levels|score|scores"
-    "|mark|marks|rating|ratings|number|numbers|cost|costs|fee|fees|count|counts|result|results"
+_HEADS = set(
+    """content rate reading readings value values figure figures amount amounts bill bills level levels score scores
+    mark marks rating ratings number numbers cost costs fee fees count counts result results""".split()  # noqa: SIM905
 )
 """Nouns behind a column of numbers that say no more than that it holds numbers."""
-_KINDS = "group|groups|category|categories|type|types|kind|kinds|class|status|section|sections"
+_PRICES = {"price", "prices", "payment", "payments"}
+_KINDS = set("group groups category categories type types kind kinds class status section sections".split())  # noqa: SIM905
 _MORE = "more than|less than|over|under|above|below|at least|at most|no more than|up to"
 _COUNTED = ("quantity", "qty", "piece", "unit", "stock", "count")
 _MARKED = "is|are|were|was|have|has|had|that|which|marked|entered|listed|set|put|written|noted|say|says|a|an|with|to"
@@ -74,7 +75,10 @@ class SaidTwice(Rewording):
     def _counted_in(self, text: str) -> str:
         """ "how many moths did I catch" of a moth trap's Count, where each row is of several."""
         own = [name for name in self._header.names if words(name) in (["count"], ["how", "many"])]
-        of_file = [one for one in self._header.of_file if one not in {*stems(" ".join(self._header.names))}]
+        said = {*stems(" ".join(self._header.names))}
+        of_file = [
+            one for one in self._header.of_file if one not in said and not one.endswith("ing")
+        ]  # sightings are rows
         if len(own) != 1 or not of_file or self._header.kind(self._header.names.index(own[0])) != "number":
             return text
         others = r"(?!.*\b(?:entries|rows|records|different|distinct|unique|kinds?|types?|species|sorts?)\b)"
@@ -126,7 +130,10 @@ class SaidTwice(Rewording):
         letters = bool(cells & {"f", "m", "w"})
         if not cells or not cells <= ({"f", "m", "w"} if letters else {"female", "male"}):
             return text
-        for said, cell in (("females?|girls|women|ladies", "Female"), ("males?|boys|men|gentlemen", "Male")):
+        for said, cell in (
+            ("females?|girls|women|woman|ladies|lady", "Female"),
+            ("males?|boys|men|man|gentlemen", "Male"),
+        ):
             own = ("W" if "w" in cells and cell == "Female" else cell[0]) if letters else cell
             text = re.sub(
                 rf"(?<![#\w=])(?:{said})(?: #R#)?(?![#\w])", f"#R# with #{column}#= {own} ,", text, flags=re.I
@@ -137,17 +144,19 @@ class SaidTwice(Rewording):
         """ "water content" of "Water (%)", "voice group" of "Voice": without the noun behind the column."""
         said = {*stems(" ".join(self._header.names))}
         said |= {"cost", "count", "number"} if re.search(r"\b(?:did|does|do)\b", text, re.I) else set()  # a verb
-        heads, kinds = (
-            "|".join(one for one in of.split("|") if not {*stems(one)} & said and not self._header.is_cell(one))
-            for of in (_HEADS, _KINDS)
-        )
-        text = re.sub(rf"(#(?:{self._marks('number')})#) (?:{heads or '(?!)'})(?![\w#])", r"\1", text)
-        if not {"price", "cost"} & said:
-            money = "|".join(map(str, self._header.money)) or "(?!)"
-            text = re.sub(rf"(#(?:{money})#) (?:prices?|payments?)(?![\w#])", r"\1", text)
-        named = {i for i, name in enumerate(self._header.names) if self._names_rows(f"{i}") or {*stems(name)} & PEOPLE}
-        of_kind = "|".join({*self._marks("text").split("|")} - {f"{i}" for i in named}) or "(?!)"  # no "customer type"
-        return re.sub(rf"(#(?:{of_kind})#) (?:{kinds or '(?!)'})(?![\w#])", r"\1", text)
+
+        def told(match: re.Match[str]) -> str:
+            column, head = int(match[1]), match[2]
+            kind, name = self._header.kind(column), self._header.names[column]
+            if kind == "text":
+                own = head in _KINDS and not self._names_rows(match[1]) and not {*stems(name)} & PEOPLE
+            else:
+                own = kind == "number" and head in _HEADS
+            own = own and not {*stems(head)} & said and not self._header.is_cell(head)
+            paid = column in self._header.money and head in _PRICES and not {"price", "cost"} & said
+            return f"#{match[1]}#" if own or paid else match[0]  # no "customer type"
+
+        return re.sub(r"#(\d+)# ([a-z]+)(?![\w#])", told, text)
 
     def _is_its_cell(self, text: str) -> str:
         """ "was Sophie the driver" as the rows whose driver she is."""
