@@ -6,6 +6,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 from habilis.cli import exchange, store, view
@@ -52,18 +53,15 @@ class Parser(argparse.ArgumentParser):
             message = f"{wrong}; {_nearest(choice[1], known) or 'known: ' + ', '.join(known)}"
         raise UserError(f"{message} (see '{self.prog} --help')")
 
-    def command(self, name: str) -> Parser:
-        """The parser of one of its commands."""
+    def commands(self) -> dict[str, Parser]:
+        """The parsers of its commands, by name."""
         actions = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        found: Parser = next(action.choices[name] for action in actions)
-        return found
+        return next((dict(action.choices) for action in actions), {})
 
     def known_options(self) -> list[str]:
         found = list(self._option_string_actions)
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for parser in action.choices.values():
-                    found += parser.known_options()
+        for parser in self.commands().values():
+            found += parser.known_options()
         return found
 
 
@@ -75,6 +73,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
+    vars(args).update({name: [*one] for name, one in vars(args).items() if isinstance(one, list)})  # not the parser's
     if extra and getattr(args, "verb", None) == "call":  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
@@ -94,7 +93,7 @@ def _unknown(extra: Sequence[str], args: argparse.Namespace, parser: Parser) -> 
     if first.split("=")[0] in parser.known_options():
         words = " ".join(filter(None, ["habilis", args.command, getattr(args, "verb", None)]))
         return f"{words} has no option {first.split('=')[0]}; see --help"
-    own = parser.command(args.command).known_options() if args.command else []
+    own = parser.commands()[args.command].known_options() if args.command else []
     word, dashes = first.split("=")[0], "--"
     near = _nearest(word, [o for o in own if o.startswith(dashes)])
     near = near or _nearest(word, [o for o in parser.known_options() if o.startswith(dashes)])
@@ -107,8 +106,9 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
+@cache
 def build() -> Parser:
-    """The whole parser."""
+    """The whole parser, made once: it takes as long as some commands."""
     from habilis import __version__
 
     parser = Parser(
