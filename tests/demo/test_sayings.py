@@ -94,6 +94,15 @@ Gulls,Standing,4,12.00
 2,2024-05-03 16:38,Chen,Old Town,Harbour
 3,2024-05-04 07:27,Rao,Harbour,Station
 """,
+    "towers_coast.csv": """Name,Coast,Built,Open to visitors
+Skarholm,North,1868,yes
+Saltmouth,South,1859,yes
+""",
+    "yarn_box.csv": """Yarn,Colour,Balls,Metres per ball
+Misty,cream,8,120
+Tweed,cream,2,47
+Haze,moss,12,90
+""",
     "jay_sightings.csv": """Date,Time,Species,Count,Observer
 2023-04-02,07:15,Robin,3,Harriet
 2023-04-02,08:40,Mallard,14,Colin
@@ -170,6 +179,10 @@ ASKED = {
     "Who has done first aid in helper_shifts.csv?": None,
     "How much does a standing ticket cost in play_seats.csv?": None,
     "What is the most common pickup place in cab_rides.csv?": None,
+    # who visited is not told, and what is said of one ball is no sum
+    "How many people visited Saltmouth in towers_coast.csv?": None,
+    "How many metres of cream yarn do I have altogether in yarn_box.csv?": None,
+    "Which role is in the list most often in helper_shifts.csv?": "first aid",
     # the first of several days, and the only one
     "On what date did Toy Trains start in shows_log.csv?": "2023-10-03",
     # a name that holds "per"

@@ -224,7 +224,8 @@ class PartsAsked(RowsMeant):
                 return None
             if re.match(r" (?:do|does) (?!I\b|we\b)[\w' -]+ have$", after):
                 return f"value of {name}", where  # what one row says; rows that differ may not be added up
-            return (self._how_many(column, True), where) if self._how_many(column, True).startswith("sum") else None
+            measure = self._how_many(column, True)
+            return (measure, where) if measure.startswith("sum") and self._adds_up(column) else None
         classed = ({*stems(name)} & CLASSES or {*words(name)} <= self._of_file) and re.search(r"\b[a-z]+ *$", kind)
         if kind.strip() and (column in self._partly or classed):  # "how many M shirts", "how many main courses"
             if re.search(r"\b(?:do|does) \w+ (?:have|own)\b", after):

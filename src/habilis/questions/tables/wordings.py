@@ -28,6 +28,7 @@ _REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"\1 \2 \5 \3 \4 \5",
     ),
     (r"\band (?:also|as well)\b", "and"),
+    (r" (?:in|on) the (?:list|file|table|spreadsheet|sheet)(?= (?:were|was|are|is|have|has|had|most|more|only)\b)", ""),
     (
         r"^(?:what|how much) (?:do|did|does|will) all (?:(?:of|the|my|our) )*(.+?) (?:add|come|amount) (?:up )?to$",
         r"total \1",
