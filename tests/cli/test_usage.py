@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from habilis.cli.parser import parse
+
 from .. import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,3 +177,13 @@ def test_a_settings_file_that_init_wrote_changes_nothing_and_any_line_can_be_use
     done = habilis("config", "show", "-c", "mine.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert re.search(rb"limits.max_rounds +10 +file mine.yaml", done.stdout)
+
+
+def test_what_one_command_was_given_another_does_not_have() -> None:
+    """The parser is made once: a list that a command adds to must not be what the next one begins with."""
+    first = parse(["library", "call", "double", "--args", "{}"])
+    for name, value in vars(first).items():
+        if isinstance(value, list):
+            value.append(name)
+    again = parse(["library", "call", "double", "--args", "{}"])
+    assert (again.config, again.set, again.file, again.tools) == ([], [], [], ["double"])

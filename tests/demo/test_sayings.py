@@ -152,6 +152,8 @@ ASKED = {
     # cells beside their column, blanks, yes and no
     "How many plants have shade in the Sun column in plants_beds.csv?": "1",
     "How many plants in full sun are less than 60 cm high in plants_beds.csv?": "2",
+    "How many plants are less than 0.5 m high in plants_beds.csv?": "2",
+    "How many plants are more than 50 cm tall in plants_beds.csv?": "2",
     "What are the two most expensive plants, starting with the most expensive in plants_beds.csv?": "Peony, Lavender",
     "How many flats have no tenant in flat_rentals.csv?": "2",
     "What is the total rent of the flats that have a tenant in flat_rentals.csv?": "2930",
@@ -172,7 +174,11 @@ ASKED = {
     # what was spent is below zero there, and comes back as people say it
     "How much did I spend on groceries in bank_statement.csv?": "106.4",
     "How much did I spend in January in bank_statement.csv?": "1036.4",
+    "What did I spend on groceries on average in bank_statement.csv?": "53.2",
     "In which month did I spend the most in bank_statement.csv?": None,
+    "How much more did I spend on housing than on groceries in bank_statement.csv?": None,
+    "What did I spend the most on in bank_statement.csv?": None,
+    "Which category did I spend the most on in bank_statement.csv?": None,
     "How many parcels heavier than 5 kg are not insured in sent_parcels.csv?": "1",
     # who was elsewhere may have been there too, a name may begin with first, how many is no price
     "Who was not at the Spring Fair in helper_shifts.csv?": None,

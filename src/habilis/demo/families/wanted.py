@@ -56,19 +56,34 @@ def part_of(header: TableHeader, column: int, asked: str) -> str:
 
 
 def spent(call: DemoCall, phrase: str, header: TableHeader) -> DemoCall:
-    """What was spent, of a column where what was spent is below zero: the sum of that alone, as people say it. Raises
-    `CannotAnswerError` for what else is asked of spending there."""
-    measure = str(call.values.get("measure", ""))
-    name = measure.removeprefix("sum of ")
-    if name not in header.names or not re.search(r"\b(?:spend|spent|pay|paid)\b", phrase, re.IGNORECASE):
+    """What was spent, of a column where what was spent is below zero: the measure of that alone, as people say it.
+    Raises `CannotAnswerError` for what else is asked of spending there."""
+    if not re.search(r"\b(?:spend|spent|pay|paid)\b", phrase, re.IGNORECASE):
         return call
-    column = header.names.index(name)
-    if not any(column < len(row) and re.match(r"[-−]\D?\d", row[column].strip()) for row in header.samples):
+    signed = {name for i, name in enumerate(header.names)
+              if any(i < len(row) and re.match(r"[-−]\D?\d", row[i].strip()) for row in header.samples)}  # fmt: skip
+    what, name = _measured(call)
+    if name not in signed:
+        if any(_measured(one)[1] in signed for one in _made_of(call)):
+            raise CannotAnswerError(f"it does not understand what of {', '.join(sorted(signed))} was spent")
         return call
-    if call.operation.key != "query_number" or any(one.startswith(f"{name} ") for one in call.values["conditions"]):
+    told = any(one.startswith(f"{name} ") for one in call.values["conditions"])
+    if call.operation.key != "query_number" or what not in ("sum", "mean", "median") or told:
         raise CannotAnswerError(f"it does not understand what of {name} was spent")
     below = {**call.values, "conditions": [*call.values["conditions"], f'{name} less "0"']}
     return DemoCall(EXPRESSION, {"expression": FilledOperation("0 - {0}", (replace(call, values=below),))})
+
+
+def _measured(call: DemoCall) -> tuple[str, str]:
+    """What a call measures or ranks by: how, and of which column."""
+    what, _, name = str(call.values.get("measure", "")).partition(" of ")
+    return what, name or str(call.values.get("order", "")).rpartition(" by ")[2]
+
+
+def _made_of(call: DemoCall) -> list[DemoCall]:
+    """The calls whose results go into a calculation or a comparison."""
+    made = [one for value in call.values.values() for one in getattr(value, "calls", (value,))]
+    return [one for one in made if isinstance(one, DemoCall)]
 
 
 def is_listing(call: DemoCall, question: str) -> bool:
@@ -81,8 +96,7 @@ def is_open(call: DemoCall, phrase: str, header: TableHeader) -> bool:
     """Whether rows or their money may be meant ("most expenses"), rows or months by a mean ("average per month")."""
     measure, group = str(call.values.get("measure")), str(call.values.get("group"))
     if call.operation in (EXPRESSION, FIRST_IS_MORE):
-        made = [one for value in call.values.values() for one in getattr(value, "calls", (value,))]
-        return any(is_open(one, phrase, header) for one in made if isinstance(one, DemoCall))
+        return any(is_open(one, phrase, header) for one in _made_of(call))
     flags = [
         name for i, name in enumerate(header.names) if header.kind(i) == "flag" and root("paid") == root(words(name)[0])
     ]

@@ -1,4 +1,4 @@
-"""What people say of a table in other words than the readers know: "over $300", "the Riverside branch", "dogs"."""
+"""What people say of a table in other words than the readers know: "orders over $300", "flats that allow pets"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DONE_IN = {
     "assign": "ticket task job case", "order": "order", "play": "play match",
 }  # fmt: skip
 """What a row is of which a verb says how it came about."""
-_POLITE = r"(?:let|allow|allows|allowed|permit|permits|accept|accepts|take|takes)"
+_LETTING = r"(?:let|allow|allows|allowed|permit|permits|accept|accepts|take|takes)"
 
 
 class Sayings(SaidTwice):
@@ -144,8 +144,9 @@ class Sayings(SaidTwice):
         for said, noun in _EXTENTS.items():
             column = self._header.with_word(noun)
             if column is not None and self._header.kind(column) == "number":
-                unit = rf"(?<=\d) ?(?:(?:cm|mm|m|km|met(?:re|er)s?|inch(?:es)?) {said}|#{column}# {said})(?![\w#])"
-                text = re.sub(unit, f" #{column}#", text, flags=re.I)
+                text = re.sub(rf"(?<=\d) #{column}# {said}(?![\w#])", f" #{column}#", text, flags=re.I)
+                unit = rf"(?<=\d) ?((?:cm|mm|m|km|met(?:re|er)s?|inch(?:es)?)) {said}(?![\w#])"
+                text = re.sub(unit, rf" \1 #{column}#", text, flags=re.I)
         return text
 
     def _best_sold(self, text: str) -> str:
@@ -168,7 +169,7 @@ class Sayings(SaidTwice):
 
     def _allowing(self, text: str) -> str:
         """ "flats that allow pets" with the column that says whether."""
-        said = rf"\b(?:(?:that|which) )?{_POLITE} (?=#(?:{self._marks('flag')})#(?:$|[ ,]))"
+        said = rf"\b(?:(?:that|which) )?{_LETTING} (?=#(?:{self._marks('flag')})#(?:$|[ ,]))"
         return re.sub(said, "with ", text, flags=re.I) if "#" in text else text
 
     def _done_most(self, text: str) -> str:
