@@ -103,6 +103,11 @@ Misty,cream,8,120
 Tweed,cream,2,47
 Haze,moss,12,90
 """,
+    "meter_log.csv": """read_on,meter,kWh_used,cost
+2022-12-31,18000,400,£130.00
+2023-01-31,18160,160,£52.00
+2023-02-28,18300,140,£45.50
+""",
     "jay_sightings.csv": """Date,Time,Species,Count,Observer
 2023-04-02,07:15,Robin,3,Harriet
 2023-04-02,08:40,Mallard,14,Colin
@@ -189,6 +194,8 @@ ASKED = {
     "How many people visited Saltmouth in towers_coast.csv?": None,
     "How many metres of cream yarn do I have altogether in yarn_box.csv?": None,
     "Which role is in the list most often in helper_shifts.csv?": "first aid",
+    # the verb of a column is used in another form
+    "How many kWh did we use in total in 2023 in meter_log.csv?": "300",
     # the first of several days, and the only one
     "On what date did Toy Trains start in shows_log.csv?": "2023-10-03",
     # a name that holds "per"

@@ -214,12 +214,12 @@ class Measures:
             raise CannotAnswerError(f"{name} may not be what is asked for")
         done = {root(word) for word in own if word in _DONE}
         done |= {"spend", "pay"} if root("bought") in done else set()
+        done |= {"use"} if "used" in done else set()
         verb = re.search(r"\b(?:did|do|does|have|has) (?:(?:I|we|they|you) |(?:[A-Z]\w+ ?)+)([a-z]+)\b", self._text)
         if (
             done
             and verb
             and is_verb(verb[1])
-            and not {root(verb[1]), verb[1]} & {*done, *(one for one in map(root, done))}
             and root(verb[1]) not in done | _SAME_DEAL | {"make", "do", "have", "get"}
         ):
             raise CannotAnswerError(f"{name} may not be what was {verb[1]}")

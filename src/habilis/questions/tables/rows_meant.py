@@ -236,9 +236,8 @@ class RowsMeant(ColumnsMeant):
             return f"{' '.join(left[::-1])} | {after}" if is_so else match[0]
 
         run, after = r"(?:(?<![#\w])[\w'-]+ )*", r"(?P<after>(?: [\w'.-]+(?![#\w]))*)"
-        done = self._marks(
-            "flag", "moment"
-        )  # what follows them may be a cell of the next: "loaned at the Central branch"
+        # What follows what was done may be a cell of the next column: "loaned at the Central branch".
+        done = self._marks("flag", "moment")
         text = re.sub(rf"(?P<before>{run})#(?P<c>{done})#(?P<is>(?!))?{after}(?= #\d)", told, text)
         return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?{after}", told, text)
 
