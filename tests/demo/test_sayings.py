@@ -30,6 +30,12 @@ Cy Voss,Plane,Falk,Central,15/11/2023,06/12/2023,05/12/2023
 3,Ida Lund,Harriers,F,0:41:02
 4,Tom Reid,Striders,M,0:52:30
 """,
+    "islanders.csv": """Name,Sex,Home
+Ada Kelly,F,Isle of Man
+Ben Orr,M,Jersey
+Cy Quayle,M,Isle of Man
+Di Hart,F,Jersey
+""",
     "plants_beds.csv": """Plant,Bed,Height_cm,Sun,Price
 Lavender,Front,55,full,$8.50
 Fern,Side,40,shade,$6.00
@@ -153,6 +159,7 @@ ASKED = {
     # races
     "Who won the race in race_results.csv?": "Kenji Mori",
     "Who was the fastest woman in race_results.csv?": "Beth Carver",
+    "How many people are from the Isle of Man in islanders.csv?": "2",
     "How many runners finished in under 40 minutes in race_results.csv?": "2",
     # cells beside their column, blanks, yes and no
     "How many plants have shade in the Sun column in plants_beds.csv?": "1",

@@ -53,10 +53,8 @@ class Differences(RowsCompared):
         ) if begins else None  # fmt: skip
         if begins is None or ends is None or bool(begins["how"]) is bool(ends["how"]):
             return None
-        if re.fullmatch(r"[€$£]? ?\d[\d.,]*(?: ?[€$£%a-z#].*)?", ends["other"]) and not re.match(
-            r"\d{4}$", ends["other"]
-        ):
-            return None  # more than so much is a condition
+        if re.fullmatch(r"(?!\d{4}$)[€$£]? ?\d[\d.,]*(?: ?[€$£%a-z#].*)?", ends["other"]):
+            return None  # more than so much is a condition, unless it is a year
         how, what = (begins["how"] or ends["how"]).lower(), begins["what"] or ""
         stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
         quick = re.fullmatch("faster|slower", how) is not None

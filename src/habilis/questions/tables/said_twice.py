@@ -76,9 +76,8 @@ class SaidTwice(Rewording):
         """ "how many moths did I catch" of a moth trap's Count, where each row is of several."""
         own = [name for name in self._header.names if words(name) in (["count"], ["how", "many"])]
         said = {*stems(" ".join(self._header.names))}
-        of_file = [
-            one for one in self._header.of_file if one not in said and not one.endswith("ing")
-        ]  # sightings are rows
+        # What was done, such as sightings, are the rows themselves.
+        of_file = [one for one in self._header.of_file if one not in said and not one.endswith("ing")]
         if len(own) != 1 or not of_file or self._header.kind(self._header.names.index(own[0])) != "number":
             return text
         others = r"(?!.*\b(?:entries|rows|records|different|distinct|unique|kinds?|types?|species|sorts?)\b)"
@@ -131,8 +130,8 @@ class SaidTwice(Rewording):
         if not cells or not cells <= ({"f", "m", "w"} if letters else {"female", "male"}):
             return text
         for said, cell in (
-            ("females?|girls|women|woman|ladies|lady", "Female"),
-            ("males?|boys|men|man|gentlemen", "Male"),
+            ("females?|girls|women|ladies|(?-i:woman|lady)", "Female"),
+            ("males?|boys|men|gentlemen|(?-i:man)", "Male"),
         ):
             own = ("W" if "w" in cells and cell == "Female" else cell[0]) if letters else cell
             text = re.sub(
