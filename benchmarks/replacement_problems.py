@@ -79,7 +79,7 @@ class InProcess:
 
 
 def problems(folder: Path) -> list[Problem]:
-    """Those of `folder`: HumanEval.jsonl, mbpp.jsonl, and solutions/*.jsonl. Raises OSError."""
+    """Those of `folder`: HumanEval.jsonl, mbpp.jsonl, solutions/*.jsonl, and exercism/. Raises OSError."""
     published = _solutions(folder / "solutions")
     found = []
     for row in _rows(folder / "HumanEval.jsonl"):
@@ -95,7 +95,26 @@ def problems(folder: Path) -> list[Problem]:
         if entry is not None:
             name = f"MBPP/{row['task_id']}"
             found.append(Problem(name, source, entry, tests, tuple(_distinct(source, published.get(name, ())))))
-    return found
+    return [*found, *_exercises(folder / "exercism")]
+
+
+def _exercises(folder: Path) -> Iterator[Problem]:
+    """Those whose tests call one function of the example: each method of a test is a test by itself."""
+    for example in sorted(folder.glob("*/.meta/example.py")):
+        source, slug = example.read_text("utf-8"), example.parts[-3]
+        whole = ast.parse((folder / slug / f"{slug.replace('-', '_')}_test.py").read_text("utf-8"))
+        own = [one for one in whole.body if not isinstance(one, ast.ClassDef) and not _imports(one, slug)]
+        bodies = [method.body for method in ast.walk(whole) if isinstance(method, ast.FunctionDef)]
+        head = "\n".join(["import unittest", "self = unittest.TestCase()", *map(ast.unparse, own)])
+        tests = ["\n".join(map(ast.unparse, body)) for body in bodies]
+        entry = _entry(source, tests)
+        if entry is not None:
+            yield Problem(f"exercism/{slug}", source, entry, (head, *tests))
+
+
+def _imports(node: ast.stmt, slug: str) -> bool:
+    """Whether it takes names from the module that the exercise asks for."""
+    return isinstance(node, ast.ImportFrom) and node.module == slug.replace("-", "_")
 
 
 def called(problem: Problem) -> Called | None:

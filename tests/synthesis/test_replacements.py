@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from typing import Any
 
@@ -72,6 +73,35 @@ PLANET = (
     "        'Haumea', 'Makemake', 'Eris', 'Sedna', 'Orcus', 'Quaoar', 'Vesta', 'Pallas', 'Juno', 'Hygiea', {}]\n"
     "    return OutputModel(result=known.index(input.name) if input.name in known else -len(input.name))",
 )
+SPOKEN = (
+    "    text: str",
+    "int | None",
+    "    ways = {{'plus': lambda a, b: a + b, 'minus': lambda a, b: {}, 'times': lambda a, b: a * b}}\n"
+    "    first, word, second = input.text.split()\n"
+    "    return OutputModel(result=ways[word](int(first), int(second)))",
+)
+URGENCY = (
+    "    level: str\n    hours: int",
+    "int | None",
+    "    if input.level == 'now':\n        return OutputModel(result=input.hours)\n"
+    "    if input.level == 'soon':\n        return OutputModel(result=input.hours * 4)\n"
+    "    return OutputModel(result={} if input.level == 'in 2 days' else -1)",
+)
+LEAP = (
+    "    year: int",
+    "bool | None",
+    "    year = input.year\n    return OutputModel(result=year % 4 == 0 and (year % 100 != 0 or year % {} == 0))",
+)
+CIPHER = (
+    "    text: str",
+    "str | None",
+    "    from string import ascii_lowercase, ascii_uppercase\n    out = ''\n    for c in input.text:\n"
+    "        if c in ascii_lowercase:\n            c = ascii_lowercase[(ascii_lowercase.index(c) + 3) % 26]\n"
+    "        elif c in ascii_uppercase:\n            c = ascii_uppercase[(ascii_uppercase.index(c) {} 3) % 26]\n"
+    "        out += c\n    return OutputModel(result=out)",
+)
+HIGHEST = ("    values: list[int]", "int | None", "    return OutputModel(result={})")
+ENDS = ("    text: str", "int | None", "    return OutputModel(result=len(input.text{}))")
 LESS = "    less = input.total < 80\n    return OutputModel(result=1.0 if less else 0.9 * input.total)"
 STEP = "    if input.k == 0:\n        return OutputModel(result=[])\n"
 COUNTED = "    n = 0\n    for w in input.text.split():\n        n += 1\n    return OutputModel(result=n)"
@@ -114,11 +144,18 @@ async def _compared(shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...
         (YELLS, ("0",), YELLS[2].format("1"), [{"text": "what a Day"}, {"text": "Oh"}]),
         (NONE_YET, ("0",), NONE_YET[2].format("-1"), [{"values": [5, 3, 9]}, {"values": [4]}]),
         (PLANET, ("'Varuna'",), PLANET[2].format("'Ixion'"), [{"name": "Mars"}, {"name": "Venus"}]),
+        (SPOKEN, ("a - b",), SPOKEN[2].format("b - a"), [{"text": "4 plus 2"}, {"text": "7 plus 31"}]),
+        (URGENCY, ("0",), URGENCY[2].format("-1"), [{"level": "now", "hours": 3}, {"level": "now", "hours": 5}]),
+        (LEAP, ("400",), LEAP[2].format("4000"), [{"year": 1913}, {"year": 1927}, {"year": 1936}]),
+        (CIPHER, ("+",), CIPHER[2].format("-"), [{"text": "attack"}, {"text": "retreat"}, {"text": "be"}]),
+        (HIGHEST, ("max(input.values)",), HIGHEST[2].format("input.values[-1]"), [{"values": [n]} for n in (3, 5, 8)]),
+        (ENDS, (".strip()",), ENDS[2].format(""), [{"text": "a word"}, {"text": "two"}]),
     ],
     ids=[
         *("border of a branch", "cut short", "named number", "border in words", "short words"),
         *("sum of the others", "border of items", "border of a length"),
-        *("sign that is counted", "nothing given", "word of a list"),
+        *("sign that is counted", "nothing given", "word of a list", "word within a text", "word asked for in turn"),
+        *("what is divided by", "letters of the other case", "lists of one item", "blanks at the ends"),
     ],
 )
 async def test_a_wrong_version_that_repeats_every_record_is_found_out(
@@ -207,7 +244,7 @@ def test_what_the_code_looks_for_in_parts_of_its_arguments_is_known() -> None:
 
 def test_what_the_old_version_looks_for_lies_inside_beside_what_was_seen() -> None:
     calls = [Given({"n": [5, 6], "text": "abc"}), Given({"n": [7], "text": "xyz"})]
-    marked = Domain(calls, items={0}, signs={"!"}, empty=True)
+    marked = Domain(calls, asks=Landmarks(items=frozenset({0}), signs=frozenset("!"), empty=True))
     for inside in ({"n": [0, 5], "text": "abc"}, {"n": [5], "text": "a!c"}, {"n": [], "text": ""}):
         assert not Domain(calls).holds(Given(inside))
         assert marked.holds(Given(inside))
@@ -250,6 +287,16 @@ def test_numbers_and_texts_of_the_code_are_tried() -> None:
         found += [one.given.arguments for one in batch]
     assert {one["n"] for one in found} & {364, 365, 366}
     assert any("abab" in one["text"] for one in found)
+
+
+def test_moments_are_tried_on_other_days_and_at_other_hours() -> None:
+    calls = [Given({"at": "2024-02-29 23:30"}), Given({"at": "2024-03-01 07:15"})]
+    search = Search(Domain(calls), {"properties": {"at": {"type": "string"}}, "required": ["at"]}, "seed")
+    found = [one.given.arguments["at"] for one in search.next(18) if one.inside]
+    moments = [datetime.datetime.fromisoformat(text) for text in found]
+    assert all(len(text) == 16 and text[10] == " " for text in found), "in the form that they had"
+    assert len({moment.date() for moment in moments}) > 3
+    assert len({moment.hour for moment in moments}) > 3
 
 
 def test_what_gave_a_new_result_is_edited_further() -> None:

@@ -6,6 +6,7 @@ They come after those that are drawn, and lie inside the domain but for what the
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, permutations, zip_longest
@@ -34,7 +35,10 @@ _KINDS = (ascii_lowercase, ascii_uppercase, digits)
 def telling(domain: Domain, known: Landmarks, seen: Callable[[Given], bool]) -> Iterator[Given]:
     """Up to eight inputs that were not `seen`, from each rule in turn."""
     bases = sorted(domain.calls, key=lambda call: -len(repr(call.arguments)))[:_BASES]
-    rules = [_of_each(rule, bases, known) for rule in (_empty, _ties, _of_items, _of_signs, _of_words, _of_lengths)]
+    rules = [
+        _of_each(rule, bases, known)
+        for rule in (_empty, _ties, _of_items, _of_units, _of_signs, _of_words, _of_lengths)
+    ]
     made: list[Given] = []
     candidates = (one for row in zip_longest(*rules) for one in row if one is not None)
     for given in islice(candidates, _TRIED):
@@ -44,8 +48,8 @@ def telling(domain: Domain, known: Landmarks, seen: Callable[[Given], bool]) -> 
 
 
 def _of_each(rule: Rule, bases: Sequence[Given], known: Landmarks) -> Iterator[Given]:
-    for base in bases:
-        yield from rule(base, known)
+    for row in zip_longest(*(rule(base, known) for base in bases)):
+        yield from (one for one in row if one is not None)
 
 
 def _plain(base: Given) -> list[tuple[str, Any]]:
@@ -94,9 +98,20 @@ def _of_items(base: Given, known: Landmarks) -> Iterator[Given]:
             fitting = [number for number in near if not whole or float(number).is_integer()]
             for start in range(0, len(fitting), _PACKED):
                 yield _changed(base, name, [*value, *fitting[start : start + _PACKED]])
-            for number in fitting:
-                yield _changed(base, name, [*value, number])
-                yield _changed(base, name, [number, *value[1:], number])
+            yield from (_changed(base, name, [*value, number]) for number in fitting)
+            yield from (_changed(base, name, [number, *value]) for number in fitting)
+            yield from (_changed(base, name, [number, *value[1:], number]) for number in fitting)
+
+
+def _of_units(base: Given, known: Landmarks) -> Iterator[Given]:
+    """A whole number that is a multiple of what the code divides by, the next above it or below, and one beside."""
+    for unit in sorted(known.units):
+        for name, value in _plain(base):
+            for step in (0, -1):
+                if type(value) is int and value:
+                    yield _changed(base, name, (value // unit or 1) * unit + step)
+                elif isinstance(value, list) and value and type(value[0]) is int:
+                    yield _changed(base, name, [*value, (value[0] // unit or 1) * unit + step])
 
 
 def _of_signs(base: Given, known: Landmarks) -> Iterator[Given]:
@@ -107,7 +122,7 @@ def _of_signs(base: Given, known: Landmarks) -> Iterator[Given]:
                 yield from (_changed(base, name, text) for text in _spelled(sorted({*known.signs, *value})))
             half = (len(value) + 1) // 2
             for number in (0, 2, 1, 3):
-                for sign in sorted(known.signs, key=lambda sign: (sign in value, sign)):
+                for sign in sorted(known.signs, key=lambda sign: (sign in value and sign != " ", sign)):
                     if number:
                         yield _changed(base, name, value[:half] + sign * number + value[half:])
                     else:
@@ -124,16 +139,32 @@ def _spelled(signs: Sequence[str]) -> Iterator[str]:
 
 
 def _of_words(base: Given, known: Landmarks) -> Iterator[Given]:
-    """Another word of a list that the code has, where one of the arguments stands in that list; first such as another
-    list, the other version's perhaps, has not."""
+    """Another word of a list that the code has, where an argument, or a part of one, stands in that list; first such as
+    another list, the other version's perhaps, has not."""
     lists = Counter(word for words in known.words for word in set(words))
     for words in known.words:
+        apart = [word for word in words if lists[word] < max(lists[one] for one in words)][:_BASES]
+        some = (*apart, *words[:: max(1, len(words) // _BASES)])
         if any(value in words for value in base.arguments.values() if isinstance(value, str)):
-            apart = [word for word in words if lists[word] < max(lists[one] for one in words)][:_BASES]
             for name, value in _plain(base):
                 if isinstance(value, str):
-                    some = (*apart, *words[:: max(1, len(words) // _BASES)])
                     yield from (_changed(base, name, word) for word in some)
+        else:
+            for name, value in _plain(base):
+                yield from (_changed(base, name, other) for other in _partly(value, words, some))
+
+
+def _partly(value: Any, words: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+    """`value` with one of `others` in place of one of `words` that stands in it."""
+    if isinstance(value, list):
+        for place, item in enumerate(value):
+            if item in words:
+                yield from ([*value[:place], other, *value[place + 1 :]] for other in others if other != item)
+    elif isinstance(value, str):
+        for word in filter(None, words):
+            if there := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", value):
+                before, after = value[: there.start()], value[there.end() :]
+                yield from (before + other + after for other in others if other != word)
 
 
 def _of_lengths(base: Given, known: Landmarks) -> Iterator[Given]:

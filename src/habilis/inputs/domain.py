@@ -14,7 +14,8 @@ from itertools import combinations
 from typing import Any
 
 from habilis.inputs.file_variants import always, labels
-from habilis.inputs.formats import as_date, is_sum, mask, value_of
+from habilis.inputs.formats import as_date, as_moment, is_sum, mask, value_of
+from habilis.inputs.landmarks import NO_LANDMARKS, Landmarks
 from habilis.inputs.relations import Given, kept_by, names_of
 
 _TWICE = re.compile(r"([^\w.])\1")
@@ -24,8 +25,8 @@ class Domain:
     """What `calls` show: the real calls of all versions that are compared, and their writers' examples.
 
     `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly. `borders` are
-    numbers that it compares its arguments with, `items` and `signs` such numbers and characters within lists and texts,
-    and where it asks for none at all, `empty` texts and lists: whatever was sent so far, it is made for them.
+    numbers that it compares its arguments with, and `asks` is what else it looks for: whatever was sent so far, it is
+    made for them.
     """
 
     def __init__(
@@ -35,20 +36,18 @@ class Domain:
         good: Sequence[Given] = (),
         wrong: Sequence[Given] = (),
         borders: Collection[float] = (),
-        items: Collection[float] = (),
-        signs: Collection[str] = (),
-        empty: bool = False,
+        asks: Landmarks = NO_LANDMARKS,
     ) -> None:
         self.calls = calls
-        self._empty = empty
-        self._borders, self._items, self._signs = borders, items, signs
+        self._borders, self._asks = borders, asks
         texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in names_of(calls)}
         self.sums = {name for name, seen in texts.items() if all(is_sum(value) for value in seen)}
+        self._words = {name: found for name, seen in texts.items() if (found := asked_for(asks.words, seen))}
         self.dates = {name for name, seen in texts.items() if all(as_date(value) for value in seen)}
-        self._masks = {
-            name: found for name, seen in texts.items() if name not in self.dates and (found := _formats(seen))
-        }
-        self._formed = {*self.sums, *self.dates, *self._masks}
+        self.moments = {name for name, seen in texts.items() if all(as_moment(value) for value in seen)}
+        days = self.dates | self.moments
+        self._masks = {name: form for name, seen in texts.items() if name not in days and (form := _formats(seen))}
+        self._formed = {*self.sums, *days, *self._masks}
         self._traits = {trait for call in calls for trait in self._coarse(call)}
         self._ranges = _ranges(calls)
         self.relations = kept_by(calls)
@@ -81,23 +80,26 @@ class Domain:
                 yield f"{name}: {mask(value)}"
             elif name in self.dates:
                 yield f"{name}: {'a date' if as_date(value) else 'no date'}"
+            elif name in self.moments:
+                yield f"{name}: {'a moment' if as_moment(value) else 'no moment'}"
             elif name in self.sums:
                 yield f"{name}: {'a sum' if is_sum(value) else 'no sum'}"
-            elif not _names_file(value, given.files) and not self._is_border(value):
+            elif not _names_file(value, given.files) and not self._is_border(name, value):
                 yield from _traits(self._unmarked(value), name)
         for name, content in given.files.items():
             yield from labels(name, content)
 
     def _unmarked(self, value: Any) -> Any:
         """`value` without the items and signs that the code looks for, unless it is made of nothing else."""
-        if isinstance(value, str) and self._signs:
-            return "".join(sign for sign in value if sign not in self._signs) or value
+        if isinstance(value, str) and self._asks.signs:
+            return "".join(sign for sign in value if sign not in self._asks.signs) or value
         if isinstance(value, list):
-            return [self._unmarked(item) for item in value if not _is_one_of(item, self._items)] or value
+            return [self._unmarked(item) for item in value if not _is_one_of(item, self._asks.items)] or value
         return value
 
-    def _is_border(self, value: Any) -> bool:
-        return _is_one_of(value, self._borders) or (self._empty and value in ("", []))
+    def _is_border(self, name: str, value: Any) -> bool:
+        named = _is_one_of(value, self._borders) or (self._asks.empty and value in ("", []))
+        return named or value in self._words.get(name, ())
 
     def _named_alike(self, given: Given) -> bool:
         seen = [call.arguments.keys() for call in self.calls]
@@ -108,11 +110,16 @@ class Domain:
 
     def _measured(self, given: Given) -> Iterator[tuple[float, float, float]]:
         plain = {name: value for name, value in given.arguments.items() if name not in self._formed}
-        plain = {name: value for name, value in plain.items() if not self._is_border(value)}
+        plain = {name: value for name, value in plain.items() if not self._is_border(name, value)}
         for path, number in _numbers(Given(plain, given.files)):
             low, high = self._ranges.get(path, (number, number))
-            if not (path.endswith("[]") and _is_one_of(number, self._items)):
+            if not (path.endswith("[]") and _is_one_of(number, self._asks.items)):
                 yield low, number, high
+
+
+def asked_for(lists: Collection[Sequence[str]], seen: Sequence[Any]) -> Sequence[str]:
+    """The most words of the code's that a text may be, where every real call took one of those."""
+    return max((words for words in lists if all(value in words for value in seen)), key=len, default=())
 
 
 def _is_one_of(value: Any, numbers: Collection[float]) -> bool:

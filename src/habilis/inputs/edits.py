@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from habilis.inputs.constants import Constants
 
 OF_CODE = 0.25
 """How often a value is made of what stands in the code."""
+_DAYS, _HOURS = (1, -1, 7, 30, 31, -31, 366), (1, -1, 4, 8, 12, -7)
 
 
 def varied(value: Any, seen: Sequence[Any], known: Constants, lot: random.Random) -> Any:
@@ -76,9 +78,17 @@ def _text(value: str, seen: Sequence[str], lot: random.Random) -> str:
         f"{value} {lot.choice(seen)}",
         " ".join(lot.sample(words, len(words))),
         " ".join([*words, lot.choice(words)]),
+        " ".join(_again(words, lot)),
         re.sub(r"\d", lambda _: str(lot.randrange(10)), value),
     ]
     return lot.choice([way for way in ways if way != value] or [value])
+
+
+def _again(parts: list[Any], lot: random.Random) -> list[Any]:
+    """`parts` with a run of them twice."""
+    start = lot.randrange(len(parts))
+    end = lot.randint(start + 1, len(parts))
+    return [*parts[:end], *parts[start:end], *parts[end:]]
 
 
 def _list(value: list[Any], seen: Sequence[list[Any]], known: Constants, lot: random.Random) -> list[Any]:
@@ -116,6 +126,18 @@ def moved(value: Any, lot: random.Random) -> Any:
         return value[place:] + value[:place]
     place = lot.randrange(len(value) - 1)
     return value[:place] + value[place + 1 : place + 2] + value[place : place + 1] + value[place + 2 :]
+
+
+def another_day(day: datetime.date, lot: random.Random) -> datetime.date:
+    """A day that is near, a month away, or a year. Raises OverflowError at the end of the calendar."""
+    return day + datetime.timedelta(days=lot.choice(_DAYS))
+
+
+def another_moment(text: str, lot: random.Random) -> str:
+    """A moment in the form of `text`, on another day, at another hour, or both. Raises OverflowError likewise."""
+    days, hours = lot.choice([(day, 0) for day in _DAYS] + [(0, hour) for hour in _HOURS] + [(lot.choice(_DAYS), 5)])
+    moment = datetime.datetime.fromisoformat(text) + datetime.timedelta(days=days, hours=hours)
+    return moment.isoformat(text[10], "seconds" if text.count(":") > 1 else "minutes")
 
 
 def another_sum(seen: Sequence[str], lot: random.Random) -> str:

@@ -11,6 +11,7 @@ from habilis.core.parsing import expression_tree
 
 LARGEST = 10.0**12
 _SUM = re.compile(r"[\d\s.+\-*/()]+")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 
 
@@ -27,6 +28,16 @@ def as_date(value: Any) -> datetime.date | None:
         return None
     try:
         return datetime.date.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def as_moment(value: Any) -> datetime.datetime | None:
+    """The moment that a text of the form 2024-02-29T13:45:00 is, with or without seconds, or with a blank in it."""
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+        return None
+    try:
+        return datetime.datetime.fromisoformat(value)
     except ValueError:
         return None
 

@@ -6,7 +6,7 @@ Whoever wrote it meant to be asked for those, whatever was sent so far: there ve
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from habilis.core.parsing import tree_of
@@ -17,9 +17,14 @@ _ASKING = frozenset(
     split startswith strip""".split()  # noqa: SIM905
 )
 """Methods of a text whose arguments are what is looked for in it."""
+_STRIPPING = frozenset({"lstrip", "rstrip", "strip"})
 _KINDS = {"isalpha": "7", "isdecimal": "7", "isdigit": "7", "islower": "b", "isnumeric": "7", "isspace": " "}
 _KINDS |= {"isupper": "B", "lower": "B", "swapcase": "B", "upper": "b"}
 """Methods that tell kinds of characters apart, or take them for one, each with a character of the other kind."""
+_ALPHABETS = {"ascii_lowercase": "b", "ascii_uppercase": "B", "digits": "7", "punctuation": "!"}
+"""Constants of the standard library that list a kind, each with a character of it."""
+_MOST_BITS = 32
+_LOOKING_UP = frozenset({"find", "get", "index"})
 _LISTED = 3
 """Texts of a list that are taken for the words that an argument may be."""
 _SHORT = 2
@@ -28,15 +33,19 @@ _SHORT = 2
 
 @dataclass(frozen=True)
 class Landmarks:
-    """`items` are numbers that parts of a parameter are compared with; `lengths`, what its length is; `signs` are
-    single characters that its text is searched for; `words`, texts that are listed. `empty`: it is asked whether
-    anything was given at all."""
+    """`items` are numbers that parts of a parameter are compared with; `units`, what it is divided by; `lengths`, what
+    its length is; `signs` are single characters that its text is searched for; `words`, texts that are listed, or that
+    one thing is compared with in turn. `empty`: it is asked whether anything was given at all."""
 
     items: frozenset[float] = frozenset()
+    units: frozenset[int] = frozenset()
     lengths: frozenset[int] = frozenset()
     signs: frozenset[str] = frozenset()
     words: tuple[tuple[str, ...], ...] = ()
     empty: bool = False
+
+
+NO_LANDMARKS = Landmarks()
 
 
 def landmarks(*sources: str) -> Landmarks:
@@ -45,6 +54,7 @@ def landmarks(*sources: str) -> Landmarks:
     functions = [one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]
     return Landmarks(
         frozenset(value for function in functions for value in _items(function)),
+        frozenset(unit for tree in trees for unit in _units(tree)),
         frozenset(value for function in functions for value in _lengths(function)),
         frozenset(sign for function in functions for sign in _signs(function)),
         tuple(dict.fromkeys(words for tree in trees for words in _words(tree))),
@@ -59,6 +69,36 @@ def _items(function: ast.FunctionDef) -> Iterator[float]:
             yield from (value for side in sides if (value := _number(side)) is not None)
 
 
+def _units(tree: ast.AST) -> Iterator[int]:
+    """By what it divides, be it said as a division, a remainder, a mask of bits or a shift of them."""
+    named = _assigned(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.BinOp, ast.AugAssign)):
+            right = node.right if isinstance(node, ast.BinOp) else node.value
+            number = _number(named.get(right.id, right) if isinstance(right, ast.Name) else right)
+            if isinstance(number, int) and (unit := _unit(node.op, number)) > 1:
+                yield unit
+
+
+def _assigned(tree: ast.AST) -> dict[str, ast.expr]:
+    """What stands behind the names of a module."""
+    return {
+        target.id: node.value
+        for node in ast.iter_child_nodes(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _unit(operator: ast.operator, number: int) -> int:
+    if isinstance(operator, (ast.Mod, ast.FloorDiv, ast.Div)):
+        return number
+    if isinstance(operator, ast.RShift):
+        return 1 << number if 0 <= number <= _MOST_BITS else 0
+    return number + 1 if isinstance(operator, ast.BitAnd) else 0
+
+
 def _lengths(function: ast.FunctionDef) -> Iterator[int]:
     own = _own(function)
     for sides in _compared(function):
@@ -70,14 +110,15 @@ def _lengths(function: ast.FunctionDef) -> Iterator[int]:
 
 def _signs(function: ast.FunctionDef) -> Iterator[str]:
     for sides in _compared(function):
-        texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
-        yield from (sign for text in texts if len(text) <= _SHORT for sign in text)
+        yield from (sign for text in _texts(sides) if len(text) <= _SHORT for sign in text)
+        yield from (_ALPHABETS[name] for side in sides if (name := _name(side)) in _ALPHABETS)
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in _KINDS:
                 yield _KINDS[node.func.attr]
-            given = node.args[:1] if node.func.attr in _ASKING else []
-            texts = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            if node.func.attr in _STRIPPING and not node.args:
+                yield " "
+            texts = _texts(node.args[:1]) if node.func.attr in _ASKING else []
             yield from (sign for text in texts if len(text) <= _SHORT for sign in text)
 
 
@@ -88,6 +129,42 @@ def _words(tree: ast.AST) -> Iterator[tuple[str, ...]]:
             texts = tuple(one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str))
             if len(texts) == len(parts) and len(set(texts)) >= _LISTED:
                 yield texts
+    yield from _looked_up(tree)
+
+
+def _looked_up(tree: ast.AST) -> Iterator[tuple[str, ...]]:
+    """The texts that one thing, by its name, is compared with, or looked up among, all over the code."""
+    named = _assigned(tree)
+    asked: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        for what, among in _asked(node):
+            listed = named.get(among.id, among) if isinstance(among, ast.Name) else among
+            asked.setdefault(_name(what), []).extend(_listed(listed))
+    yield from (tuple(dict.fromkeys(texts)) for name, texts in asked.items() if name and len(set(texts)) > 1)
+
+
+def _asked(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is compared or looked up, and with what or among what."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In, ast.NotIn)):
+        yield node.left, node.comparators[0]
+    elif isinstance(node, ast.Subscript):
+        yield node.slice, node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKING_UP:
+        yield from ((one, node.func.value) for one in node.args[:1])
+    elif isinstance(node, ast.Match):
+        patterns = (part for case in node.cases for part in ast.walk(case.pattern))
+        yield from ((node.subject, part.value) for part in patterns if isinstance(part, ast.MatchValue))
+
+
+def _listed(node: ast.expr) -> list[str]:
+    """The texts of a list, the keys of a dictionary, the characters of a text that is searched, or one text."""
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+        return _texts(node.keys if isinstance(node, ast.Dict) else node.elts)
+    return _texts([node])
+
+
+def _texts(nodes: Iterable[ast.expr | None]) -> list[str]:
+    return [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
 
 
 def _asks_for_nothing(function: ast.FunctionDef) -> bool:
@@ -108,6 +185,15 @@ def _is_not(node: ast.UnaryOp) -> bool:
 
 def _is_empty(node: ast.expr) -> bool:
     return (isinstance(node, ast.Constant) and node.value == "") or (isinstance(node, ast.List) and not node.elts)
+
+
+def _name(node: ast.expr) -> str:
+    """The last name of `string.digits` or of `input.unit.lower()`, and that of `units` in `units[0]`; else none."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _name(node.func.value)
+    if isinstance(node, ast.Subscript):
+        return _name(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _compared(function: ast.FunctionDef) -> Iterator[list[ast.expr]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
 
-from habilis.inputs.formats import as_date, brackets_match
+from habilis.inputs.formats import as_date, as_moment, brackets_match
 
 ENOUGH_FOR_ORDER = 3
 """Calls that must agree before an order among their numbers, or within their lists, is no chance."""
@@ -38,9 +38,16 @@ def kept_by(calls: Sequence[Given]) -> list[Relation]:
         found += [relation for relation in candidates if _kept(relation, calls, one, other)]
     for name in names:
         candidates = [_in_a_file(name), _even_rows(name), _square(name), _matching(name)]
-        candidates += [_in_order(name), _no_doubles(name), _one_length(name, calls)] if many else []
+        candidates += [_one_length(name, calls)] if many else []
+        candidates += [_in_order(name), _no_doubles(name)] if many and _could_break_order(name, calls) else []
         found += [relation for relation in candidates if _kept(relation, calls, name)]
     return found
+
+
+def _could_break_order(name: str, calls: Sequence[Given]) -> bool:
+    """Whether two lists or more could be out of order, or have something twice: those of one item never are."""
+    lists = [value for call in calls if isinstance(value := call.arguments.get(name), list) and len(value) > 1]
+    return any(other != lists[0] for other in lists)
 
 
 def _kept(relation: Relation, calls: Sequence[Given], *names: str) -> bool:
@@ -96,12 +103,12 @@ def _matching(name: str) -> Relation:
 
 
 def _one_length(name: str, calls: Sequence[Given]) -> Relation:
-    """As long as every list was: a point, a pair, a date's parts."""
+    """As long as every list was: a point, a pair, a date's parts. Nobody makes a list to hold one thing each time."""
     lengths = {len(value) for call in calls if isinstance(value := call.arguments.get(name), list)}
 
     def holds(given: Given) -> bool:
         value = given.arguments.get(name)
-        return isinstance(value, list) and {len(value)} == lengths
+        return isinstance(value, list) and {len(value)} == lengths != {1}
 
     return holds
 
@@ -121,7 +128,7 @@ def _not_above(one: str, other: str) -> Relation:
         first, second = given.arguments.get(one), given.arguments.get(other)
         if not isinstance(first, (int, float, str)) or type(first) is not type(second):
             return False
-        if isinstance(first, str) and not (as_date(first) and as_date(second)):
+        if isinstance(first, str) and not any(all(map(form, (first, second))) for form in (as_date, as_moment)):
             return False
         return bool(first <= second)  # type: ignore[operator]
 

@@ -6,6 +6,7 @@ are most of it; then a few at its borders, which no argument excuses but which e
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import random
@@ -17,8 +18,8 @@ from typing import Any
 from habilis.contract.aliases import properties, required
 from habilis.core.types import JsonSchema
 from habilis.inputs.constants import NO_CONSTANTS, Constants
-from habilis.inputs.domain import Domain, fine
-from habilis.inputs.edits import another_sum, moved, varied
+from habilis.inputs.domain import Domain, asked_for, fine
+from habilis.inputs.edits import another_day, another_moment, another_sum, moved, varied
 from habilis.inputs.file_variants import odd_variants, variant
 from habilis.inputs.formats import as_date
 from habilis.inputs.relations import Given
@@ -33,6 +34,8 @@ OF_A_CHOICE = 2
 """Words of one choice that are tried in a file."""
 OF_EACH = 3
 """Of so many candidates one is tried."""
+OF_WORDS = 0.7
+"""How often an argument that was always a word which the code lists is another of them, and no edited text."""
 _TRIES = 400
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
@@ -86,8 +89,15 @@ class Search:
     other input gave is edited further, as if it were a real call.
     """
 
-    def __init__(self, domain: Domain, schema: JsonSchema, seed: str, known: Constants = NO_CONSTANTS) -> None:
-        self._domain, self._schema, self._known = domain, schema, known
+    def __init__(
+        self,
+        domain: Domain,
+        schema: JsonSchema,
+        seed: str,
+        known: Constants = NO_CONSTANTS,
+        words: Sequence[Sequence[str]] = (),
+    ) -> None:
+        self._domain, self._schema, self._known, self._words = domain, schema, known, words
         self._lot = random.Random(seed)
         self._seen = {_key(call) for call in domain.calls}
         self._bases = list(domain.calls)
@@ -172,10 +182,28 @@ class Search:
         names = sorted(name for name, value in arguments.items() if not reaches(value, files))
         if names and (not base.files or files == dict(base.files) or lot.random() < 0.3):
             for name in lot.sample(names, lot.randint(1, len(names))):
-                arguments[name] = _other(name, arguments[name], self._domain, self._schema, self._known, lot)
+                arguments[name] = self._other(name, arguments[name])
             _together(arguments, base, names, lot)
             _of_each_other(arguments, names, lot)
         return Given(arguments, files)
+
+    def _other(self, name: str, value: Any) -> Any:
+        """Another value for an argument: one that it had in another call, or an edited one."""
+        domain, lot = self._domain, self._lot
+        seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
+        field = (self._schema.get("properties") or {}).get(name)
+        if values := listed_values(field, self._schema) or _listed(field, seen):
+            return lot.choice(values)
+        if (words := asked_for(self._words, seen)) and lot.random() < OF_WORDS:
+            return lot.choice(words)
+        if name in domain.sums:
+            return another_sum(seen, lot)
+        with contextlib.suppress(OverflowError):
+            if name in domain.dates:
+                return another_day(as_date(lot.choice(seen)) or datetime.date(2024, 1, 1), lot).isoformat()
+            if name in domain.moments:
+                return another_moment(lot.choice(seen), lot)
+        return lot.choice(seen) if lot.random() < 0.3 else varied(value, seen, self._known, lot)
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:
@@ -213,23 +241,6 @@ def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
 
 
 # --- from real calls
-
-
-def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, known: Constants, lot: random.Random) -> Any:
-    """Another value for an argument: one that it had in another call, or an edited one."""
-    seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
-    field = (schema.get("properties") or {}).get(name)
-    if values := listed_values(field, schema) or _listed(field, seen):
-        return lot.choice(values)
-    if name in domain.sums:
-        return another_sum(seen, lot)
-    if name in domain.dates:
-        day = as_date(lot.choice(seen)) or datetime.date(2024, 1, 1)
-        try:
-            return (day + datetime.timedelta(days=lot.choice((1, -1, 7, 30, 31, -31, 366)))).isoformat()
-        except OverflowError:
-            return value
-    return lot.choice(seen) if lot.random() < 0.3 else varied(value, seen, known, lot)
 
 
 def _listed(field: Any, seen: Sequence[Any]) -> list[str]:

@@ -32,7 +32,7 @@ from habilis.core.types import CallOutcome
 from habilis.inputs.by_rule import spread, telling
 from habilis.inputs.constants import constants
 from habilis.inputs.domain import Domain
-from habilis.inputs.landmarks import landmarks
+from habilis.inputs.landmarks import Landmarks, landmarks
 from habilis.inputs.relations import Given
 from habilis.inputs.search import Input, Search, possible, results
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
@@ -201,9 +201,11 @@ class _Comparing:
         if every is not None:
             return
         old, new = self.versions.old, self.versions.new.module
-        known = constants(old.source(), new.read_text("utf-8", "replace"))
+        sources = old.source(), new.read_text("utf-8", "replace")
+        known, either = constants(*sources), landmarks(*sources)
         for again in ("", ":more"):
-            search = Search(self._domain, old.input_schema, f"{old.version}:{_digest(new)}{again}", known)
+            seed = f"{old.version}:{_digest(new)}{again}"
+            search = Search(self._domain, old.input_schema, seed, known, either.words)
             while batch := search.next(AT_ONCE):
                 fresh = [one for one in batch if not again or all(one.given != before.given for before, _ in said)]
                 yield fresh
@@ -211,13 +213,12 @@ class _Comparing:
                     if result.word == "agrees":
                         search.learned(one, result.output)
             if not again:
-                yield from self._by_rule(said)
+                yield from self._by_rule(said, either)
             if _enough(said):
                 return
 
-    def _by_rule(self, said: Sequence[tuple[Input, _Result]]) -> Iterator[Sequence[Input]]:
+    def _by_rule(self, said: Sequence[tuple[Input, _Result]], either: Landmarks) -> Iterator[Sequence[Input]]:
         """Inputs at what either version's code looks for."""
-        either = landmarks(self.versions.old.source(), self.versions.new.module.read_text("utf-8", "replace"))
         tried = [one.given for one, _ in said] + list(self._domain.calls)
         found = [Input(given, True) for given in telling(self._marked, either, tried.__contains__)]
         for start in range(0, len(found), AT_ONCE):
@@ -240,8 +241,8 @@ class _Comparing:
         sure = [self._given(r) for r in evidence.records if r.verdict == "success" and r.used]
         source, wrong = self.versions.old.source(), answered if self.versions.mends else ()
         borders, marks = constants(source).borders, landmarks(source)
-        self._marked = Domain(known, borders=borders, items=marks.items, signs=marks.signs, empty=marks.empty)
-        return Domain(known, good=sure, wrong=wrong, borders=borders)
+        self._marked = Domain(known, borders=borders, asks=marks)
+        return Domain(known, good=sure, wrong=wrong, borders=borders, asks=Landmarks(words=marks.words))
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""

@@ -169,6 +169,7 @@ def _say_the_same(one: RequestWords, other: RequestWords) -> bool:
         and _fields_agree(first.output_schema, second.output_schema, one, other)
         and _ways_agree(one, other)
         and _ways_agree(other, one)
+        and not _parts_differ(one, other)
         and _deeds_agree(first, second, one.words & other.words & _DEEDS)
     )
 
@@ -246,6 +247,25 @@ def _ways_agree(first: RequestWords, second: RequestWords) -> bool:
         for one, other in first.ways - shown
         if one != other
     )
+
+
+def _parts_differ(one: RequestWords, other: RequestWords) -> bool:
+    """Whether their names are for different parts of one thing, and each says the part of the other too: the keys of
+    settings, by their section, are no sections of settings that have a key."""
+    ours, theirs = _parts(one), _parts(other)
+    return any(
+        ours[thing].isdisjoint(theirs[thing]) and ours[thing] <= other.words and theirs[thing] <= one.words
+        for thing in ours.keys() & theirs.keys()
+    )
+
+
+def _parts(said: RequestWords) -> dict[str, set[str]]:
+    """Of what a request's name says that it is what: the section of settings."""
+    found: dict[str, set[str]] = {}
+    for kind, (thing, part) in _directed(spoken(said.request.name)):
+        if kind in _BACKWARD and thing and part:
+            found.setdefault(thing, set()).add(part)
+    return found
 
 
 def _led_back(ours: frozenset[tuple[str, str]], theirs: frozenset[tuple[str, str]]) -> bool:
