@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from habilis.questions.column_words import by_one_word, in_full, in_short
+from habilis.questions.in_units import InUnits, only
 from habilis.questions.language import QUOTED, number, root, stems, words
 from habilis.questions.nouns import (
     CLASSES,
@@ -26,8 +27,7 @@ from habilis.questions.nouns import (
     PEOPLE,
     ROSTERS,
     SHORT,
-    TIMES,
-    UNITS,
+    unit_of,
 )
 from habilis.questions.row_nouns import called
 from habilis.questions.world import CannotAnswerError
@@ -47,7 +47,7 @@ _DATE = re.compile(
 
 
 @dataclass(frozen=True)
-class TableHeader:
+class TableHeader(InUnits):
     """The columns of one table, with the cells below them that the prompt shows."""
 
     names: tuple[str, ...]
@@ -68,13 +68,15 @@ class TableHeader:
         return tuple(map(self._kind, range(len(self.names))))
 
     def _kind(self, column: int) -> str:
-        cells = [row[column].strip() for row in self.samples if column < len(row) and row[column].strip()]
+        cells = [cell.strip() for cell in self.shown(column) if cell.strip()]
         if not cells:
             return ""
         if all(cell.lower() in _FLAGS for cell in cells) or all(cell.lower() in _TICKS for cell in cells):
             return "flag"
         if all(_DATE.match(cell) for cell in cells):
             return "moment"
+        if unit_of(cells):
+            return "number"
         bare = [re.sub(r"[€$£%\s]", "", cell) for cell in cells]
         numeric = all(number(cell) is not None or re.fullmatch(r"[-+]?[\d.]*\d,\d+", cell) for cell in bare)
         numeric = numeric and not NO_NUMBER & {*words(self.names[column])} and not self._numbers_rows(column)
@@ -134,7 +136,7 @@ class TableHeader:
         return [i for i in found if i not in priced]
 
     def _is_priced(self, column: int) -> bool:
-        return all(re.search("[€$£]", row[column]) for row in self.samples if column < len(row) and row[column])
+        return all(re.search("[€$£]", cell) for cell in self.shown(column) if cell)
 
     @property
     def are_sums(self) -> bool:
@@ -150,7 +152,7 @@ class TableHeader:
 
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
-        return _only([i for i, own in enumerate(self._words) if not own.isdisjoint(wanted)])
+        return only([i for i, own in enumerate(self._words) if not own.isdisjoint(wanted)])
 
     @cached_property
     def _words(self) -> list[set[str]]:
@@ -159,11 +161,11 @@ class TableHeader:
 
     def only_day(self) -> int | None:
         """The one column whose shown cells are dates."""
-        return _only([i for i in range(len(self.names)) if self.kind(i) == "moment" and not self.is_clock(i)])
+        return only([i for i in range(len(self.names)) if self.kind(i) == "moment" and not self.is_clock(i)])
 
     def is_clock(self, column: int) -> bool:
         """Whether the shown cells of a column are times without a date."""
-        return all(re.fullmatch(r"\d{1,2}:\d\d.*|", row[column]) for row in self.samples if column < len(row))
+        return all(re.fullmatch(r"\d{1,2}:\d\d.*|", cell) for cell in self.shown(column))
 
     def label(self) -> int | None:
         """The one column that names the rows."""
@@ -176,11 +178,11 @@ class TableHeader:
             return own
         if self.numbering() is not None:
             naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *NAMING)]
-            cells = [row[naming[0]] for row in self.samples if len(naming) == 1 and naming[0] < len(row)]
+            cells = self.shown(naming[0]) if len(naming) == 1 else []
             return naming[0] if len(naming) == 1 and len({*cells}) == len(cells) else None
         named = [{*stems(name)} for name in self.names]
         named_so = [i for i, name in enumerate(named) if "name" in name and name <= {"name", "full"} | PEOPLE]
-        return _only(named_so) if named_so else self._first_names()
+        return only(named_so) if named_so else self._first_names()
 
     def _first_names(self) -> int | None:
         """The first column where it holds a text of its own in each shown row: addresses, say."""
@@ -212,45 +214,12 @@ class TableHeader:
     def _own(self, more: set[str]) -> int | None:
         first = 1 if self.numbered and "name" in more else 0
         own = (more | self._alike) - {"stock"}  # which says how many of them there are
-        return _only([i for i, name in enumerate(self.names) if i >= first and {*stems(name)} <= own])
-
-    def takes_unit(self, column: int, unit: str) -> bool:
-        """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
-        if re.search(rf"(?<![^\W_]){re.escape(unit.lower())}(?![^\W_])", self.names[column].lower()):
-            return True  # km/h
-        cells = (row[column] for row in self.samples if column < len(row))
-        own = [*words(self.names[column]), *re.findall(r"[€$£]", " ".join((self.names[column], *cells)))]
-        meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
-        if any(unit.lower() in said.split() and {*said.split()} & {*own} for said in UNITS.values()):
-            return True
-        if any(set(said.split()) & set(own) for said in UNITS.values()):
-            return bool(set(UNITS.get(meant or "", "").split()) & set(own))
-        return meant in ("eur", "usd", "gbp", "pct") or (meant == "years" and "age" in own)
-
-    def factor(self, column: int, unit: str) -> float | None:
-        """By what a number said in a unit is multiplied to be one of a column; None where it may not be said so."""
-        own = {*words(self.names[column])}
-        if not unit or self.takes_unit(column, unit):
-            return 1
-        for large, small, factor in TIMES:
-            ways = ((large, small, factor), (small, large, 1 / factor))
-            for one, other, times in ways:
-                if unit.lower() in UNITS[one].split() and {*UNITS[other].split()} & own:
-                    return times
-        return None
-
-    def of_unit(self, unit: str) -> int | None:
-        """The one column that is counted in a unit."""
-        meant = {*next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])}
-        plain = {i: re.sub(r"/.*| per .*", "", name) for i, name in enumerate(self.names)}  # of "€/kg" the euro
-        own = {i: [*words(name), *re.findall(r"[€$£]", name)] for i, name in plain.items()}
-        ending = _only([i for i, said in own.items() if meant & {*said[-1:]}])
-        return _only([i for i, said in own.items() if meant & {*said}]) if ending is None else ending
+        return only([i for i, name in enumerate(self.names) if i >= first and {*stems(name)} <= own])
 
     def holding(self, pattern: str) -> int | None:
         """The one column of which each shown cell has a form, such as that of a weekday."""
-        cells = [[row[i].strip() for row in self.samples if i < len(row)] for i in range(len(self.names))]
-        return _only([i for i, of in enumerate(cells) if of and all(re.fullmatch(pattern, one) for one in of)])
+        cells = map(self.shown, range(len(self.names)))
+        return only([i for i, of in enumerate(cells) if of and all(re.fullmatch(pattern, one.strip()) for one in of)])
 
     def duration(self) -> int | None:
         """The one column of times that something took, as h:mm:ss."""
@@ -258,7 +227,7 @@ class TableHeader:
         lasting = [
             i for i, own in enumerate(map(words, self.names)) if {"duration", "elapsed"} & {*own} or {*own} <= timed
         ]
-        cells = [row[lasting[0]] for row in self.samples if len(lasting) == 1 and lasting[0] < len(row)]
+        cells = self.shown(lasting[0]) if len(lasting) == 1 else []
         return lasting[0] if cells and all(re.fullmatch(r"\d{1,2}:\d\d:\d\d", cell) for cell in cells) else None
 
     @cached_property
@@ -389,7 +358,3 @@ class TableHeader:
         if word.lower() in ("things", "items") and self.label() is None:
             return False
         return stem in self._called or whole or self._is_doer(stem) or re.fullmatch(GENERIC, word, re.I) is not None
-
-
-def _only(found: list[int]) -> int | None:
-    return found[0] if len(found) == 1 else None

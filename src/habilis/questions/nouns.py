@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 UNITS = {
     "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
@@ -18,6 +19,7 @@ UNITS = {
 """Units as questions write them, by the word that stands for them here."""
 UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 """Any of them, as a pattern."""
+_MEASURED = re.compile(r"[-+]?\d[\d.,]*\s?(?P<unit>km|m|cm|mm|kg|g|mg|l|ml|cl|h|min|s|kwh|ha|t|°?c)", re.IGNORECASE)
 TIMES = (("min", "s", 60), ("h", "min", 60), ("h", "s", 3600), ("kg", "g", 1000), ("km", "m", 1000), ("m", "cm", 100),
          ("cm", "mm", 10))  # fmt: skip
 """Units, and how many smaller ones they are."""
@@ -156,3 +158,10 @@ NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "z
 """Words of columns whose digits are no numbers."""
 MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
                 "price", "salary", "bill", "charge", "spent", "deposit", "rent", "budget"}  # fmt: skip
+
+
+def unit_of(cells: Iterable[str]) -> str | None:
+    """The one unit that stands behind the number in each cell that is not blank: km, in small letters."""
+    found = [_MEASURED.fullmatch(cell.strip()) for cell in cells if cell.strip()]
+    units = {match["unit"].lower() if match else "" for match in found}
+    return None if len(units) != 1 or "" in units else units.pop()

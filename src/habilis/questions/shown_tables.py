@@ -16,6 +16,8 @@ from habilis.questions.world import divider_of
 
 _RECORD = re.compile(r"([A-Za-z][\w .-]{0,40}?): ?([^,;|]*)")
 _DASHES = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
+_BEGINS_WITH_DAY = re.compile(r"\d{4}-\d\d-\d\d\b|\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\d{1,2} [A-Z][a-z]{2,8} \d{4}\b")
+"""So begins an entry, and no name of a column."""
 _NOTES = (".txt", ".text", ".md", ".markdown")
 _LOGGED = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
 
@@ -39,7 +41,7 @@ def header_of(file: SeenFile) -> TableHeader | None:
         return None
     names, *rows = csv.reader([_whole(line, divider_of(lines[0])) for line in lines], delimiter=divider_of(lines[0]))
     names = [name.strip() for name in names]
-    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names) or _BEGINS_WITH_DAY.match(names[0]):
         return None
     stem = PurePosixPath(file.named).stem
     return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(stem), of_file=file_words(stem))

@@ -16,7 +16,7 @@ from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.groups_compared import GroupsCompared
 from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
-from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by, part_of, spent
+from habilis.demo.families.wanted import is_listing, is_no_amount, is_of_things, is_open, named_by, part_of, spent
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
 from habilis.questions.language import number, stems
@@ -30,10 +30,12 @@ from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _NO_CELL = re.compile(
-    r"(?:is|are|was|were|does|did|has|have) (?!you\b)|what (?:have|has|had) |(?:in|inside|on) (?:the|my|our) \w+est\b",
+    r"(?:is|are|was|were|does|did|has|have) (?!you\b)|what (?:have|has|had) |(?:in|inside|on) (?:the|my|our) \w+est\b|"
+    r"add up |(?:(?:the|my|our|what is the) )*(?:total|sum|average|mean|median|combined) ",
     re.IGNORECASE,
 )
-"""Questions that no cell of a column answers: by yes or no, by what somebody has done, by what is in a thing."""
+"""Questions that no cell of a column answers: by yes or no, by what somebody has done, by what is in a thing, by what
+several come to."""
 _ALONE = re.compile(
     r"\bon (?:your|my|his|her|its|our|their) own\b|\b(?:my|your|him|her|our|them)sel(?:f|ves)\b", re.IGNORECASE
 )
@@ -97,6 +99,7 @@ class Queries:
         call = spent(call, phrase, header) if call else call
         if call is not None and (
             is_listing(call, world.question)
+            or is_no_amount(call, world.question)
             or is_of_things(call, world.question, header)
             or is_open(call, phrase, header)
         ):

@@ -12,6 +12,11 @@ from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation
 
 _LISTS = re.compile(r"(?:please )?(?:list|name)\b(?!.*\b(?:count|numbers?|how many)\b)", re.IGNORECASE)
 """Questions that want names for each group, not how many there are."""
+_NO_AMOUNT = re.compile(
+    r"(?:is|are|was|were) there (?:any|still|a|an|some)\b|"
+    r"what (?:is|was|were) (?:the|my|our) [\w ]*\b(?:for|about|from|with)\W*$",
+    re.IGNORECASE,
+)
 _DONE = re.compile(
     r"\bwhat(?:(?P<be>['’]s| is| are| was| were)(?: been)? (?P<done>\w+)| (?:did|do|does|have|has) )"
     r"(?!.*\b(?:when|dates?|days?|times?)\b)",
@@ -116,3 +121,9 @@ def is_of_things(call: DemoCall, question: str, header: TableHeader) -> bool:
     if said is None or name not in header.names or header.kind(header.names.index(str(name))) != "moment":
         return False
     return said["be"] is None or root(said["done"]) in map(root, words(str(name)))
+
+
+def is_no_amount(call: DemoCall, question: str) -> bool:
+    """Whether the call gives a number, and the question asks whether something is there ("is any left in stock?"), or
+    for what an amount is ("what was the biggest bill for?")."""
+    return call.operation.key == "query_number" and _NO_AMOUNT.match(question.strip()) is not None

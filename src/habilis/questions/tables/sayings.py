@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 from habilis.questions.language import root, stems, words
+from habilis.questions.nouns import UNIT
 from habilis.questions.tables.doings import VERBS
+from habilis.questions.tables.lexicon import SUPERLATIVES
 from habilis.questions.tables.said_twice import SaidTwice
+from habilis.questions.world import CannotAnswerError
 
 _EXTENTS = {"high": "height", "tall": "height", "long": "length", "wide": "width", "deep": "depth"}
 _OVER = "more than|less than|over|under|above|below|at least|at most|up to"
@@ -18,6 +21,13 @@ _DONE_IN = {
     "assign": "ticket task job case", "order": "order", "play": "play match",
 }  # fmt: skip
 """What a row is of which a verb says how it came about."""
+_DONE = {
+    "sold": "sell", "bought": "buy", "paid": "pay", "given": "give", "taken": "take", "brought": "bring",
+    "sent": "send", "found": "find", "lent": "lend", "made": "make", "kept": "keep", "written": "write",
+    "eaten": "eat", "seen": "see", "chosen": "choose", "built": "build", "left": "leave", "lost": "lose", "won": "win",
+}  # fmt: skip
+"""What columns say was done, and the verb of those who did it."""
+_ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _LETTING = r"(?:let|allow|allows|allowed|permit|permits|accept|accepts|take|takes)"
 
 
@@ -25,7 +35,8 @@ class Sayings(SaidTwice):
     """Brings such words into the form that the readers know."""
 
     def _before_marking(self, text: str) -> str:
-        for rule in (self._ends_of_degrees, self._done_to_pieces, self._given, self._started):
+        for rule in (self._ends_of_degrees, self._done_to_pieces, self._given, self._started, self._we_did,
+                     self._longest_so, self._one_or_other, self._shortest_each):  # fmt: skip
             text = rule(text)
         return super()._before_marking(text)
 
@@ -77,6 +88,54 @@ class Sayings(SaidTwice):
             return text
         said = r"^(?:when|on (?:what|which) (?:date|day)) did (.+?) (?:start|begin)$"
         return re.sub(said, r"when was the first #R# of \1", text, flags=re.I)
+
+    def _we_did(self, text: str) -> str:
+        """ "how many items did I sell" as those that were sold, where a column says whether or when they were."""
+        for column, name in enumerate(self._header.names):
+            for done in {*words(name)} & _DONE.keys() if self._header.kind(column) in ("flag", "moment") else ():
+                said = rf"\b(?:have|has|did|do) (?:I|we|they|you) (?:{_DONE[done]}|{done})\b"
+                text = re.sub(said, f"were {done}", text, flags=re.I)
+        return text
+
+    def _longest_so(self, text: str) -> str:
+        """ "who has been a member the longest" as the one since the earliest date; no column of durations tells it."""
+        match = re.fullmatch(
+            r"(?P<who>(?:who|which|what)\b.*?) (?:has|have) (?:been|had|worked|lived|served|stayed|belonged)\b.*? "
+            r"(?:for )?(?:the )?longest(?: time)?",
+            text,
+            re.I,
+        )
+        since = self._header.with_word("since", "joined", "started", "start", "entry", "hired")
+        if match is None:
+            return text
+        if since is None:
+            raise CannotAnswerError(f"no column of {self._file.named} says since when it has been so")
+        end = "lowest" if self._header.kind(since) == "number" else "earliest"
+        return f"{match['who']} has the {end} {self._header.names[since]}"
+
+    def _one_or_other(self, text: str) -> str:
+        """ "how many children are coming" as rows with that cell in the column "Adult or child"."""
+        for name in self._header.names:
+            sides = re.fullmatch(r"(\w+) or (\w+)", name.strip(), re.I)
+            for side in sides.groups() if sides and name.lower() not in text.lower() else ():
+                said = rf"\bhow many {re.escape(root(side))}\w*\b"
+                if root(side) in ("child", "person"):
+                    said = said.replace(r"\w*", r"(?:ren)?")
+                text = re.sub(said, f'how many rows with {name} = "{side.lower()}"', text, flags=re.I)
+        return text
+
+    def _shortest_each(self, text: str) -> str:
+        """ "the shortest cooking time in minutes for each kitchen": the minutes, and not what took them."""
+        match = re.fullmatch(
+            rf"(?:(?:the|what is the) )*(?P<end>{_ENDS}) [\w ]+? in (?P<unit>{UNIT}) (?P<each>(?:for|in|per|by) .+)",
+            text,
+            re.I,
+        )
+        column = self._header.of_unit(match["unit"]) if match else None
+        if match is None or column is None:
+            return text
+        end = next((way for _, way in SUPERLATIVES[match["end"].lower()]), "")
+        return f"{end} {self._header.names[column]} {match['each']}"
 
     # behind the marking
 

@@ -131,6 +131,12 @@ _REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the (?:afternoon|evening)\b", r"\1 pm"),
     (r"\b([1-9]|1[0-2]):(\d\d) am\b", r"\1:\2"),
     (rf"\b(between|from) (\d{{1,2}}(?: (?:{MONTHS}))?) (and|to|until) (\d{{1,2}}) ({MONTHS}),? (\d{{4}})", _with_year),
+    (
+        rf"\b(between|from) (?:the )?(\d{{1,2}})(?:st|nd|rd|th)? (and|to|until|till) (?:the )?(\d{{1,2}})"
+        rf"(?:st|nd|rd|th)? (?:of )?({MONTHS})\b(?!,? \d{{4}})",
+        r"\1 \2 \5 \3 \4 \5",
+    ),
+    (rf"\b(between|from) ({MONTHS}) (\d{{1,2}}) (and|to|until) (\d{{1,2}})(?!\w|,? \d{{4}})", r"\1 \2 \3 \4 \2 \5"),
     (rf"\b(between|from) ({MONTHS}) (and|to|until) ({MONTHS}),? (\d{{4}})", r"\1 \2 \5 \3 \4 \5"),
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
