@@ -36,6 +36,51 @@ Ben Orr,M,Jersey
 Cy Quayle,M,Isle of Man
 Di Hart,F,Jersey
 """,
+    "home_visits.csv": """Date,Patient,Distance,Minutes,Nurse
+2025-01-07,Mr Aldous,6.5 km,35,Karen
+2025-01-09,Miss Ferrar,8.4 km,10,Danny
+2025-01-14,Mr Aldous,6.5 km,30,Karen
+2025-02-03,Mrs Pike,3.2 km,15,Karen
+""",
+    "baby_naps.csv": """Date,Bedtime,Naps,Nap minutes
+2024-09-01,19:10,3,150
+2024-09-05,19:05,2,140
+2024-09-09,18:50,8,95
+2024-10-02,19:20,3,135
+""",
+    "sold_online.csv": """Item,Platform,Asking price,Put online,Sold on
+Tent,Gumtree,60,2025-02-01,2025-02-09
+Lamp,eBay,15,2025-02-01,2025-02-03
+Guitar,eBay,90,2025-02-02,
+""",
+    "drawers.csv": """Article,Drawer,In stock,Bought from
+Brass handle,A1,7,Huber
+Wood dowel,A2,0,Waldner
+""",
+    "bills.csv": """Date,Firm,For,Amount
+2023-01-09,Northmoor,electricity,118.40
+2023-01-16,Benham,water,41.25
+2023-02-06,Garage Lee,car repair,468.30
+""",
+    "messages.txt": """day | taken by | caller | message
+2024-04-08 | Marta | Mrs Keller | chairs: when will they be ready
+2024-04-11 | Marta | Chimney sweep | comes on 23 April
+2024-04-12 | Timo | Mr Petrov | wants a price
+""",
+    "bird_log.txt": """06 Jan 2024 08:10  robin x1, lawn, seen by Ella
+06 Jan 2024 08:25  blue tit x4, feeder, seen by Ella
+13 Jan 2024 07:50  blackbird x2, lawn, seen by Dad
+""",
+    "dinners.csv": """Dish,Kitchen,Minutes
+Egg fried rice,Chinese,20
+Spinach omelette,French,15
+Onion soup,French,50
+""",
+    "choir_members.csv": """Name,Voice,Joined,Rehearsals a week
+Ada Kelly,alto,2016-03-01,1
+Ben Orr,bass,2009-09-15,2
+Cy Quayle,bass,2020-01-10,3
+""",
     "plants_beds.csv": """Plant,Bed,Height_cm,Sun,Price
 Lavender,Front,55,full,$8.50
 Fern,Side,40,shade,$6.00
@@ -212,6 +257,25 @@ ASKED = {
     # one gift, and all of one donor
     "Who gave the largest single donation in gift_register.csv?": "Corner Shop",
     "Who gave the most in total in gift_register.csv?": "Ellen Marsh",
+    # cells with one unit are numbers, and what several come to is no list of them
+    "Add up the kilometres for Karen's visits in home_visits.csv.": "16.2",
+    "What is the average distance in home_visits.csv?": "6.15",
+    "What is the longest distance in home_visits.csv?": "8.4",
+    # days of a month are no numbers of something else
+    "Total nap minutes from 1 to 7 September in baby_naps.csv": "290",
+    "Total nap minutes between the 1st and the 7th of September in baby_naps.csv": "290",
+    "Total nap minutes from September 1 to 7 in baby_naps.csv": "290",
+    # what was put on sale was not sold
+    "How many items did I sell on each platform in sold_online.csv?": "Gumtree: 1, eBay: 1",
+    # no number answers whether there is some, nor for what it was
+    "Are there any brass handles in stock in drawers.csv?": None,
+    "What was the biggest bill for in bills.csv?": None,
+    "On which date is the chimney sweep coming in messages.txt?": None,
+    "On which date did Mr Petrov call in messages.txt?": "2024-04-12",
+    # the first line of a list is no header
+    "Which birds were seen at the feeder in bird_log.txt?": None,
+    "Shortest cooking time in minutes for each kitchen in dinners.csv": "Chinese: 20, French: 15",
+    "Who has been in the choir the longest in choir_members.csv?": "Ben Orr",
 }
 
 

@@ -14,7 +14,7 @@ _LISTS = re.compile(r"(?:please )?(?:list|name)\b(?!.*\b(?:count|numbers?|how ma
 """Questions that want names for each group, not how many there are."""
 _NO_AMOUNT = re.compile(
     r"(?:is|are|was|were) there (?:any|still|a|an|some)\b|"
-    r"what (?:is|was|were) (?:the|my|our) [\w ]*\b(?:for|about|from|with)\W*$",
+    r"what (?:is|was|were) (?:the|my|our) [\w ]*\b(?:for|about|from|with)(?: in \S+\.\w+)?\W*$",
     re.IGNORECASE,
 )
 _DONE = re.compile(
