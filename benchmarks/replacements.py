@@ -3,8 +3,8 @@
     python benchmarks/replacements.py FOLDER [--half held|tuning] [--problems N] [--real N] [--repairs] [--shown]
 
 FOLDER has HumanEval.jsonl (github.com/openai/human-eval, data/, unpacked), mbpp.jsonl (github.com/google-research/
-google-research, mbpp/), in solutions/ files of lines with `task_id` and `solution`: published solutions of either, and in
-exercism/ the folders of github.com/exercism/python, exercises/practice/.
+google-research, mbpp/), in solutions/ files of lines with `task_id` and `solution`: published solutions of either, and
+in exercism/ the folders of github.com/exercism/python, exercises/practice/.
 Problems are parted in halves by a hash of their names; rules are fitted to the tuning half alone.
 
 Repairs are tried without a judge, and with stand-ins that know the right solution and say so always, or in 9 or 7 of 10
