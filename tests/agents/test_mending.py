@@ -156,7 +156,7 @@ async def test_two_kinds_of_failure_in_one_look_are_one_enhancement_and_there_ar
 
 
 SIGNLESS = tool_source("parse", "return OutputModel(result=float(input.x.strip('-')))", inputs="x: str", effects="pure")
-SIGNED = SIGNLESS.replace("strip('-')", "replace(',', '')")
+SIGNED = SIGNLESS.replace("strip('-')", "rstrip('-').replace(',', '')")
 
 
 async def test_a_word_on_where_a_mend_differs_is_asked_for_once_also_over_a_resume(stage: Stage) -> None:
