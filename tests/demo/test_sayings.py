@@ -81,6 +81,16 @@ Ada Kelly,alto,2016-03-01,1
 Ben Orr,bass,2009-09-15,2
 Cy Quayle,bass,2020-01-10,3
 """,
+    "class_list.csv": """Pupil,Class,Points
+Ada Kelly,7C,12
+Ben Orr,8C,15
+Cy Quayle,7C,9
+""",
+    "summer_outing.csv": """Guest,Adult or child,Meal
+Marta,adult,meat
+Lilli,child,none
+Cem,adult,fish
+""",
     "plants_beds.csv": """Plant,Bed,Height_cm,Sun,Price
 Lavender,Front,55,full,$8.50
 Fern,Side,40,shade,$6.00
@@ -262,6 +272,10 @@ ASKED = {
     "What is the average distance in home_visits.csv?": "6.15",
     "What is the longest distance in home_visits.csv?": "8.4",
     # days of a month are no numbers of something else
+    # but no classes
+    "Which class is Ben Orr in in class_list.csv?": "8C",
+    # what a column is called for is no kind of it
+    "how many children are coming in summer_outing.csv": None,
     "Total nap minutes from 1 to 7 September in baby_naps.csv": "290",
     "Total nap minutes between the 1st and the 7th of September in baby_naps.csv": "290",
     "Total nap minutes from September 1 to 7 in baby_naps.csv": "290",

@@ -91,6 +91,13 @@ def _asked(operation: DemoOperation, wording: Wording) -> ToolRequest:
     )
 
 
+def test_two_parts_of_one_thing_are_two_jobs() -> None:
+    """The sections of settings that have a key, and the keys of a section: each says the part of the other too."""
+    named = {wording.name: (operation, wording) for operation in all_operations() for wording in operation.wordings}
+    one, other = (_asked(*named[name]) for name in ("list_sections_of_settings", "list_keys_of_settings"))
+    assert not same_request(one, other)
+
+
 @pytest.mark.slow
 def test_two_wordings_of_a_job_are_mostly_one_build_and_two_jobs_never() -> None:
     asked = [(operation.key, _asked(operation, w)) for operation in all_operations() for w in operation.wordings]

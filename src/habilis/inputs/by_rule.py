@@ -104,7 +104,7 @@ def _of_items(base: Given, known: Landmarks) -> Iterator[Given]:
 
 
 def _of_units(base: Given, known: Landmarks) -> Iterator[Given]:
-    """A whole number that is a multiple of what the code divides by, the next above it or below, and one beside."""
+    """A whole number that is the next lower multiple of what the code divides by, at least that, and one less."""
     for unit in sorted(known.units):
         for name, value in _plain(base):
             for step in (0, -1):

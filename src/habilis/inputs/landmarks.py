@@ -157,7 +157,7 @@ def _asked(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _listed(node: ast.expr) -> list[str]:
-    """The texts of a list, the keys of a dictionary, the characters of a text that is searched, or one text."""
+    """The texts of a list, the keys of a dictionary, or one text."""
     if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
         return _texts(node.keys if isinstance(node, ast.Dict) else node.elts)
     return _texts([node])

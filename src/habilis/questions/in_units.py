@@ -57,4 +57,5 @@ class InUnits:
 
 
 def only(found: list[int]) -> int | None:
+    """The one that was found, where it is one."""
     return found[0] if len(found) == 1 else None

@@ -19,7 +19,7 @@ UNITS = {
 """Units as questions write them, by the word that stands for them here."""
 UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 """Any of them, as a pattern."""
-_MEASURED = re.compile(r"[-+]?\d[\d.,]*\s?(?P<unit>km|m|cm|mm|kg|g|mg|l|ml|cl|h|min|s|kwh|ha|t|°?c)", re.IGNORECASE)
+_MEASURED = re.compile(r"[-+]?\d[\d.,]*\s?(?P<unit>km|m|cm|mm|kg|g|mg|l|ml|cl|h|min|kWh|ha|°C)")
 TIMES = (("min", "s", 60), ("h", "min", 60), ("h", "s", 3600), ("kg", "g", 1000), ("km", "m", 1000), ("m", "cm", 100),
          ("cm", "mm", 10))  # fmt: skip
 """Units, and how many smaller ones they are."""
