@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from habilis.core.errors import Interrupted
@@ -98,6 +98,19 @@ def test_the_rule_knows_no_order_and_every_request_meets_itself(a: str, b: str, 
     one, other = asked(a, x), asked(b, y)
     assert same_request(one, other) is same_request(other, one)
     assert same_request(one, one)
+
+
+READ = ("all", "and", "any", "b", "column", "count", "from", "into", "last", "mean", "sum", "then", "to")
+told = st.lists(st.sampled_from(READ), max_size=7).map(" ".join)
+
+
+@settings(max_examples=500)
+@given(told, told)
+@example("then count sum", "sum then count")
+@example("sum then count", "then count sum")
+def test_the_rule_knows_no_order_in_the_words_that_it_reads(x: str, y: str) -> None:
+    one, other = asked("", x), asked("", y)
+    assert same_request(one, other) is same_request(other, one)
 
 
 # --- the folder

@@ -297,13 +297,14 @@ def _is_place(word: str) -> bool:
 
 
 def _steps_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether nothing that one does before a `then` is done after it by the other."""
+    """Whether nothing that either does before a `then` is done after it by the other."""
     if "then" not in first or "then" not in second:
         return True
     (sooner, later), (its_sooner, its_later) = (
         (set(text[: text.index("then")]), set(text[text.index("then") :])) for text in (first, second)
     )
-    return not any(_tells(word) for word in (sooner - later) & (its_later - its_sooner))
+    turned = (sooner - later) & (its_later - its_sooner) | (its_sooner - its_later) & (later - sooner)
+    return not any(map(_tells, turned))
 
 
 def _amounts_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
