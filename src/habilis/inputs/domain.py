@@ -18,6 +18,8 @@ from habilis.inputs.formats import as_date, as_moment, is_sum, mask, value_of
 from habilis.inputs.landmarks import NO_LANDMARKS, Landmarks
 from habilis.inputs.relations import Given, kept_by, names_of
 
+_KIN = {"lower": ("upper", "digit"), "upper": ("lower", "digit"), "zero": ("positive",), "positive": ("fraction",)}
+"""Traits that go with others, in a wide domain."""
 _TWICE = re.compile(r"([^\w.])\1")
 
 
@@ -26,7 +28,8 @@ class Domain:
 
     `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly. `borders` are
     numbers that it compares its arguments with, and `asks` is what else it looks for: whatever was sent so far, it is
-    made for them.
+    made for them. `wide`: it goes as far as anyone may come who asks for the same: to numbers ten times as large, texts
+    three times as long, digits and letters of either case where there were some letters.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Domain:
         wrong: Sequence[Given] = (),
         borders: Collection[float] = (),
         asks: Landmarks = NO_LANDMARKS,
+        wide: bool = False,
     ) -> None:
         self.calls = calls
         self._borders, self._asks = borders, asks
@@ -49,7 +53,8 @@ class Domain:
         self._masks = {name: form for name, seen in texts.items() if name not in days and (form := _formats(seen))}
         self._formed = {*self.sums, *days, *self._masks}
         self._traits = {trait for call in calls for trait in self._coarse(call)}
-        self._ranges = _ranges(calls)
+        self._traits |= {other for trait in self._traits for other in (_kin(trait) if wide else ())}
+        self._ranges = _ranges(calls, wide=wide)
         self.relations = kept_by(calls)
         known = {trait for call in good for trait in fine(call)}
         self._apart = [set(fine(call)) - known for call in wrong]
@@ -182,8 +187,14 @@ def _numbers(given: Given) -> Iterator[tuple[str, float]]:
             yield from of(value, name)
 
 
-def _ranges(calls: Sequence[Given]) -> dict[str, tuple[float, float]]:
-    """How far each number may go: what was seen, and a little further."""
+def _kin(trait: str) -> Iterator[str]:
+    """Traits that go with one: whoever is asked for small letters may be asked for large ones."""
+    path, _, kind = trait.rpartition(": ")
+    yield from (f"{path}: {other}" for other in _KIN.get(kind, ()))
+
+
+def _ranges(calls: Sequence[Given], *, wide: bool) -> dict[str, tuple[float, float]]:
+    """How far each number may go: what was seen, and a little further; `wide`, much further."""
     seen: dict[str, list[float]] = {}
     for call in calls:
         for path, number in _numbers(call):
@@ -191,8 +202,13 @@ def _ranges(calls: Sequence[Given]) -> dict[str, tuple[float, float]]:
     found = {}
     for path, numbers in seen.items():
         low, high = min(numbers), max(numbers)
-        further = high + 4 if path.endswith(" length") else max(3.0, (high - low) / 2, max(-low, high) / 2)
-        found[path] = (max(1, low - further) if path.endswith(" length") and low else low - further, high + further)
+        size = max(-low, high)
+        if path.endswith(" length"):
+            further = 2 * high + 6 if wide else high + 4
+            found[path] = (max(1, low - further) if low else low, high + further)
+        else:
+            further = max(20.0, 10 * size) if wide else max(3.0, (high - low) / 2, size / 2)
+            found[path] = (low - further, high + further)
     return found
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from habilis.contract.aliases import properties, required
 from habilis.core.types import JsonSchema
+from habilis.inputs.afresh import afresh
 from habilis.inputs.constants import NO_CONSTANTS, Constants
 from habilis.inputs.domain import Domain, asked_for, fine
 from habilis.inputs.edits import another_day, another_moment, another_sum, moved, varied
@@ -37,6 +38,7 @@ OF_EACH = 3
 OF_WORDS = 0.7
 """How often an argument that was always a word which the code lists is another of them, and no edited text."""
 _TRIES = 400
+_TRIES_OF_EACH = 8
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
@@ -96,8 +98,11 @@ class Search:
         seed: str,
         known: Constants = NO_CONSTANTS,
         words: Sequence[Sequence[str]] = (),
+        *,
+        anew: float = 0.0,
     ) -> None:
         self._domain, self._schema, self._known, self._words = domain, schema, known, words
+        self._anew = anew
         self._lot = random.Random(seed)
         self._seen = {_key(call) for call in domain.calls}
         self._bases = list(domain.calls)
@@ -121,6 +126,19 @@ class Search:
         while len(found) < number and (one := self._new_border()) is not None:
             found.append(one)
         return found
+
+    def many(self, number: int) -> list[Given]:
+        """Up to `number` more inputs inside the domain, as they come."""
+        self._tries = _TRIES_OF_EACH * number
+        found = []
+        while len(found) < number and (given := self._candidate()) is not None:
+            self._seen.add(_key(given))
+            found.append(given)
+        return found
+
+    def further(self, bases: Sequence[Given]) -> None:
+        """Edit `bases` from now on."""
+        self._bases += bases
 
     def learned(self, one: Input, result: str) -> None:
         """On `one` both versions gave `result`."""
@@ -203,6 +221,8 @@ class Search:
                 return another_day(as_date(lot.choice(seen)) or datetime.date(2024, 1, 1), lot).isoformat()
             if name in domain.moments:
                 return another_moment(lot.choice(seen), lot)
+        if lot.random() < self._anew:
+            return afresh(seen, lot)
         return lot.choice(seen) if lot.random() < 0.3 else varied(value, seen, self._known, lot)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -30,11 +30,12 @@ from typing import TYPE_CHECKING, Literal
 from habilis.contract.records import RecordedCall, equal, gave, is_empty, set_error
 from habilis.core.types import CallOutcome
 from habilis.inputs.by_rule import spread, telling
-from habilis.inputs.constants import constants
+from habilis.inputs.constants import Constants, constants
 from habilis.inputs.domain import Domain
 from habilis.inputs.landmarks import Landmarks, landmarks
 from habilis.inputs.relations import Given
 from habilis.inputs.search import Input, Search, possible, results
+from habilis.synthesis.crowds import meet
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
 from habilis.synthesis.real_calls import RealCalls
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
@@ -53,6 +54,9 @@ SILENT = 8
 MAX_CALLS = 24
 """Real calls from which inputs are made, the newest."""
 TIMEOUT_S = 10.0
+CROWD, ROUNDS = 150, 2
+TELLING = 6
+ANEW = 0.5
 _SHOWN = 200
 _NO_WORD = frozenset({"denied", "unavailable", "timeout", "interrupted"})
 Word = Literal["agrees", "counter", "lost", "gained", ""]
@@ -132,6 +136,7 @@ class _Comparing:
     scratch: Path
     _domain: Domain = field(init=False)
     _marked: Domain = field(init=False)
+    _wide: Domain = field(init=False)
     _wrong: list[Given] = field(init=False)
 
     async def run(self) -> Comparison:
@@ -139,7 +144,7 @@ class _Comparing:
         self._domain = self._known()
         every = possible(schema)
         said: list[tuple[Input, _Result]] = []
-        for batch in self._batches(every, said):
+        async for batch in self._batches(every, said):
             start = len(said)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(start + n, one)) for n, one in enumerate(batch)]
@@ -191,9 +196,9 @@ class _Comparing:
                 words[n] = word if word == "old" else "unclear"
         return words
 
-    def _batches(
+    async def _batches(
         self, every: Sequence[Input] | None, said: Sequence[tuple[Input, _Result]]
-    ) -> Iterator[Sequence[Input]]:
+    ) -> AsyncIterator[Sequence[Input]]:
         """All inputs, a few at a time; the later ones by what `said` has by then."""
         first = [Input(given, True) for given in self._of_others()] if every is None else every
         for start in range(0, len(first), AT_ONCE):
@@ -213,7 +218,10 @@ class _Comparing:
                     if result.word == "agrees":
                         search.learned(one, result.output)
             if not again:
-                yield from self._by_rule(said, either)
+                for batch in self._by_rule(said, either):
+                    yield batch
+                async for batch in self._of_crowd(said, known, either):
+                    yield batch
             if _enough(said):
                 return
 
@@ -227,6 +235,32 @@ class _Comparing:
             old = self.versions.old
             more = [given for given in spread(old.input_schema, f"{old.version}:spread") if given not in tried]
             yield [Input(given, self._domain.holds(given)) for given in more]
+
+    async def _of_crowd(
+        self, said: Sequence[tuple[Input, _Result]], known: Constants, either: Landmarks
+    ) -> AsyncIterator[Sequence[Input]]:
+        """Of hundreds of inputs, which both versions are tried on in one run: those on which they part; where too
+        little was told, those too that give what no other gave."""
+        versions = self.versions
+        if versions.mends or any(call.files for call in self._wide.calls):
+            return
+        old = versions.old
+        search = Search(self._wide, old.input_schema, f"{old.version}:crowd", known, either.words, anew=ANEW)
+        new = replace(versions.new, alias=versions.alias)
+        results = {result.output for _, result in said if result.word == "agrees"}
+        telling: list[Given] = []
+        for number in range(ROUNDS):
+            met = await meet(old.runnable, new, search.many(CROWD), self.replayer, self.scratch / f"crowd{number}")
+            parted = [one.given for one in met if one.parts][:AT_ONCE]
+            if parted:
+                yield [Input(given, True) for given in parted]
+            search.further([one.given for one in met if one.new or (one.agreed and one.agreed not in results)])
+            for one in met:
+                if one.agreed and one.agreed not in results:
+                    results.add(one.agreed)
+                    telling.append(one.given)
+        if not _enough(said):
+            yield [Input(given, True) for given in telling[:TELLING]]
 
     def _known(self) -> Domain:
         evidence = self.evidence
@@ -242,7 +276,9 @@ class _Comparing:
         source, wrong = self.versions.old.source(), answered if self.versions.mends else ()
         borders, marks = constants(source).borders, landmarks(source)
         self._marked = Domain(known, borders=borders, asks=marks)
-        return Domain(known, good=sure, wrong=wrong, borders=borders, asks=Landmarks(words=marks.words))
+        words = Landmarks(words=marks.words)
+        self._wide = Domain(known, borders=borders, asks=words, wide=True)
+        return Domain(known, good=sure, wrong=wrong, borders=borders, asks=words)
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""
