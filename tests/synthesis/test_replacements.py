@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from habilis.contract.runnable import Runnable
 from habilis.inputs.by_rule import telling
 from habilis.inputs.constants import Constants, constants
 from habilis.inputs.domain import Domain
@@ -17,14 +16,11 @@ from habilis.inputs.formats import brackets_match
 from habilis.inputs.landmarks import Landmarks, landmarks
 from habilis.inputs.relations import Given
 from habilis.inputs.search import Search
-from habilis.prompts import Prompts
-from habilis.synthesis.comparing import Comparison, Versions, compare
-from habilis.synthesis.real_calls import evidence_on
-from habilis.synthesis.replay import Replayer
+from habilis.synthesis.comparing import Comparison
 
-from ..toolshop import Shop, tool_source
+from ..toolshop import Shop
+from .versus import compared
 
-NONE = "'dependencies': []"
 DISCOUNT = (
     "    total: int",
     "float | None",
@@ -107,24 +103,6 @@ STEP = "    if input.k == 0:\n        return OutputModel(result=[])\n"
 COUNTED = "    n = 0\n    for w in input.text.split():\n        n += 1\n    return OutputModel(result=n)"
 
 
-async def _compared(shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], new: str, calls: list[Any]) -> str:
-    """What speaks against `new`, or is lacking for it; empty when it may take the place of the old version."""
-    fields, result, body = shape
-    tool = await shop.has(tool_source("t", body=body.format(*old), fields=fields, result=result, meta=NONE), "t")
-    records = [await shop.called(tool, call, "success", f"c{n}") for n, call in enumerate(calls)]
-    source = tool_source("t", body=new, fields=fields, result=result, meta=NONE)
-    module = shop.workspace.parent / "new.py"
-    module.write_text(source, encoding="utf-8")
-    candidate, prompts = Runnable("t", module), Prompts()
-    replayer: Any = Replayer(shop.host, shop.library, None, prompts)  # type: ignore[arg-type]
-    scratch = shop.workspace.parent / "scratch"
-    report = await replayer.replay(candidate, tool.runnable, records, scratch / "records")
-    assert report.ok, "a version that fails recorded calls tells nothing of the comparison"
-    known = evidence_on(tool, records, source, (), None)
-    trial = await compare(Versions(tool, candidate), known, replayer, shop.library, scratch / "made")
-    return trial.against or trial.lacking(report.agreed)
-
-
 @pytest.mark.parametrize(
     ("shape", "old", "wrong", "calls"),
     [
@@ -161,7 +139,7 @@ async def _compared(shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...
 async def test_a_wrong_version_that_repeats_every_record_is_found_out(
     shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], wrong: str, calls: list[Any]
 ) -> None:
-    assert await _compared(shop, shape, old, wrong, calls)
+    assert await compared(shop, shape, old, wrong, calls)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +156,7 @@ async def test_a_wrong_version_that_repeats_every_record_is_found_out(
 async def test_a_right_version_in_other_words_goes_on(
     shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], right: str, calls: list[Any]
 ) -> None:
-    assert await _compared(shop, shape, old, right, calls) == ""
+    assert await compared(shop, shape, old, right, calls) == ""
 
 
 def test_two_results_are_enough_where_plenty_of_inputs_gave_no_third() -> None:
@@ -191,7 +169,7 @@ def test_two_results_are_enough_where_plenty_of_inputs_gave_no_third() -> None:
 async def test_agreement_outside_the_domain_counts_for_nothing_where_the_outside_contradicts_it(shop: Shop) -> None:
     shape = ("    values: list[int]", "int | None", "    return OutputModel(result={})")
     wrong = shape[2].format("len(input.values) if len(input.values) < 2 else 0")
-    said = await _compared(shop, shape, ("len(input.values)",), wrong, [{"values": []}])
+    said = await compared(shop, shape, ("len(input.values)",), wrong, [{"values": []}])
     assert "are needed" in said
 
 
@@ -255,7 +233,7 @@ def test_what_the_old_version_looks_for_lies_inside_beside_what_was_seen() -> No
 async def test_versions_that_were_called_with_nothing_part_on_parts_that_come_twice(shop: Shop) -> None:
     shape = ("    values: list[int]", "list[int] | None", "    v = input.values\n    return OutputModel(result={})")
     once = "[x for x in v if v.count(x) == 1]"
-    assert await _compared(shop, shape, (once,), shape[2].format("list(v)"), [{"values": []}])
+    assert await compared(shop, shape, (once,), shape[2].format("list(v)"), [{"values": []}])
 
 
 @pytest.mark.parametrize(

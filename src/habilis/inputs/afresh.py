@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from string import ascii_lowercase, ascii_uppercase, digits
+from string import ascii_lowercase, digits
 from typing import Any
 
 FURTHER = 10
@@ -47,31 +47,45 @@ def _text(seen: Sequence[str], lot: random.Random) -> str:
     signs = sorted(set("".join(seen)))
     if not signs:
         return ""
-    if len(signs) <= _FEW or lot.random() < 0.2:
-        long = len(lot.choice(seen))
-        long = long if lot.random() < 0.5 else lot.randint(0, LONGER * max(map(len, seen)))
-        return "".join(lot.choices(signs, k=long))
-    parts = [part for text in seen for part in _PARTS.findall(text)]
-    words = [part for part in parts if part.isalnum()]
-    text = lot.choice(seen)
-    made = [_part(part, words, lot) for part in _PARTS.findall(text)]
-    if lot.random() < 0.3 and len(made) > 2:
-        made += made[1:] if lot.random() < 0.5 else lot.choices(parts, k=len(made))
-    return "".join(made)
+    text = _of_signs(signs, seen, lot) if len(signs) <= _FEW or lot.random() < 0.3 else _of_parts(seen, lot)
+    return "".join(lot.choice((sign, sign.swapcase())) for sign in text) if lot.random() < 0.15 else text
+
+
+def _of_signs(signs: Sequence[str], seen: Sequence[str], lot: random.Random) -> str:
+    """Any of the characters that were seen, now and then only a few of them."""
+    if lot.random() < 0.4:
+        signs = lot.sample(signs, min(len(signs), lot.randint(1, 3)))
+    long = len(lot.choice(seen)) if lot.random() < 0.5 else lot.randint(0, LONGER * max(map(len, seen)))
+    return "".join(lot.choices(signs, k=long))
+
+
+def _of_parts(seen: Sequence[str], lot: random.Random) -> str:
+    """One of `seen` with other words and numbers, a run of its parts twice, or one left out."""
+    words = sorted({part for text in seen for part in _PARTS.findall(text) if part.isalnum()})
+    if lot.random() < 0.3:
+        words = lot.sample(words, min(len(words), lot.randint(1, 3)))
+    parts = [_part(part, words, lot) for part in _PARTS.findall(lot.choice(seen))]
+    if lot.random() < 0.4:
+        start, end = sorted(lot.choices(range(len(parts) + 1), k=2))
+        parts[end:end] = parts[start:end]
+    elif lot.random() < 0.2:
+        start, end = sorted(lot.choices(range(len(parts) + 1), k=2))
+        del parts[start:end]
+    return "".join(parts)
 
 
 def _part(part: str, words: Sequence[str], lot: random.Random) -> str:
+    """Another word or number in place of `part`, of `words` or of any letters or digits."""
     if not part.isalnum() or not part.isascii() or lot.random() < 0.3:
         return part
-    if lot.random() < 0.5:
-        return lot.choice([word for word in words if word.isdigit() == part.isdigit()] or [part])
+    alike = [word for word in words if word.isdigit() == part.isdigit()]
+    if alike and lot.random() < 0.6:
+        return lot.choice(alike)
     long = len(part) if lot.random() < 0.7 else lot.randint(1, LONGER * len(part))
-    if part.isdigit():
+    if part.isdigit() or lot.random() < 0.1:
         return "".join(lot.choices(digits, k=long))
-    kinds = {part.upper(): ascii_uppercase, part.lower(): ascii_lowercase}
-    letters = kinds.get(part, ascii_lowercase)
-    made = "".join(lot.choices(letters, k=long))
-    return made if part in kinds else made.capitalize()
+    made = "".join(lot.choices(ascii_lowercase, k=long))
+    return made.upper() if part.isupper() else made if part.islower() else made.capitalize()
 
 
 def _list(seen: Sequence[list[Any]], lot: random.Random) -> list[Any]:
@@ -83,8 +97,9 @@ def _list(seen: Sequence[list[Any]], lot: random.Random) -> list[Any]:
         items = lot.sample(items, min(len(items), 2))
         return lot.choices(items, k=long)
     made = [lot.choice(items) if lot.random() < 0.4 else afresh(items, lot) for _ in range(long)]
-    if made and isinstance(made[0], list) and len({len(item) for item in items if isinstance(item, list)}) == 1:
-        width = lot.choice((len(items[0]), long))
-        flat = list(chain.from_iterable(items)) or [0]
-        made = [[afresh(flat, lot) for _ in range(width)] for _ in range(long)]
+    rows = [item for item in items if isinstance(item, list)]
+    cells = list(chain.from_iterable(rows))
+    if cells and len(rows) == len(items) and len({len(row) for row in rows}) == 1:
+        width = lot.choice((len(rows[0]), long))
+        made = [[afresh(cells, lot) for _ in range(width)] for _ in range(long)]
     return made

@@ -207,7 +207,7 @@ def _ranges(calls: Sequence[Given], *, wide: bool) -> dict[str, tuple[float, flo
             further = 2 * high + 6 if wide else high + 4
             found[path] = (max(1, low - further) if low else low, high + further)
         else:
-            further = max(20.0, 10 * size) if wide else max(3.0, (high - low) / 2, size / 2)
+            further = max(100.0, 10 * size) if wide else max(3.0, (high - low) / 2, size / 2)
             found[path] = (low - further, high + further)
     return found
 

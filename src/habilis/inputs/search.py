@@ -39,6 +39,7 @@ OF_WORDS = 0.7
 """How often an argument that was always a word which the code lists is another of them, and no edited text."""
 _TRIES = 400
 _TRIES_OF_EACH = 8
+"""Candidates, on average, of which one is to be new and inside."""
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
@@ -130,7 +131,7 @@ class Search:
     def many(self, number: int) -> list[Given]:
         """Up to `number` more inputs inside the domain, as they come."""
         self._tries = _TRIES_OF_EACH * number
-        found = []
+        found: list[Given] = []
         while len(found) < number and (given := self._candidate()) is not None:
             self._seen.add(_key(given))
             found.append(given)

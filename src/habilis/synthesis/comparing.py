@@ -35,7 +35,7 @@ from habilis.inputs.domain import Domain
 from habilis.inputs.landmarks import Landmarks, landmarks
 from habilis.inputs.relations import Given
 from habilis.inputs.search import Input, Search, possible, results
-from habilis.synthesis.crowds import meet
+from habilis.synthesis.crowds import ANEW, Crowd
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
 from habilis.synthesis.real_calls import RealCalls
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
@@ -54,9 +54,8 @@ SILENT = 8
 MAX_CALLS = 24
 """Real calls from which inputs are made, the newest."""
 TIMEOUT_S = 10.0
-CROWD, ROUNDS = 150, 2
 TELLING = 6
-ANEW = 0.5
+"""Inputs of a crowd that are called for themselves, since they gave what no other gave."""
 _SHOWN = 200
 _NO_WORD = frozenset({"denied", "unavailable", "timeout", "interrupted"})
 Word = Literal["agrees", "counter", "lost", "gained", ""]
@@ -218,10 +217,10 @@ class _Comparing:
                     if result.word == "agrees":
                         search.learned(one, result.output)
             if not again:
-                for batch in self._by_rule(said, either):
-                    yield batch
-                async for batch in self._of_crowd(said, known, either):
-                    yield batch
+                for some in self._by_rule(said, either):
+                    yield some
+                async for some in self._of_crowd(said, known, either):
+                    yield some
             if _enough(said):
                 return
 
@@ -239,28 +238,18 @@ class _Comparing:
     async def _of_crowd(
         self, said: Sequence[tuple[Input, _Result]], known: Constants, either: Landmarks
     ) -> AsyncIterator[Sequence[Input]]:
-        """Of hundreds of inputs, which both versions are tried on in one run: those on which they part; where too
-        little was told, those too that give what no other gave."""
-        versions = self.versions
-        if versions.mends or any(call.files for call in self._wide.calls):
+        """Of hundreds of inputs without files, those on which the versions part; where too little was told, those too
+        that give what no other gave."""
+        old, new = self.versions.old, replace(self.versions.new, alias=self.versions.alias)
+        if self.versions.mends or any(call.files for call in self._wide.calls):
             return
-        old = versions.old
         search = Search(self._wide, old.input_schema, f"{old.version}:crowd", known, either.words, anew=ANEW)
-        new = replace(versions.new, alias=versions.alias)
         results = {result.output for _, result in said if result.word == "agrees"}
-        telling: list[Given] = []
-        for number in range(ROUNDS):
-            met = await meet(old.runnable, new, search.many(CROWD), self.replayer, self.scratch / f"crowd{number}")
-            parted = [one.given for one in met if one.parts][:AT_ONCE]
-            if parted:
-                yield [Input(given, True) for given in parted]
-            search.further([one.given for one in met if one.new or (one.agreed and one.agreed not in results)])
-            for one in met:
-                if one.agreed and one.agreed not in results:
-                    results.add(one.agreed)
-                    telling.append(one.given)
+        crowd = Crowd(old.runnable, new, self.replayer, self.scratch, search, results)
+        async for parted in crowd.parted():
+            yield [Input(given, True) for given in parted[:AT_ONCE]]
         if not _enough(said):
-            yield [Input(given, True) for given in telling[:TELLING]]
+            yield [Input(given, True) for given in crowd.telling[:TELLING]]
 
     def _known(self) -> Domain:
         evidence = self.evidence

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 SOURCE = ""
 """Of the tool; whoever writes this module for it adds a line that says it."""
 NAME = "<crowd>"
-MOST_LINES, MOST_IN_ALL = 20_000, 1_500_000
+MOST_LINES, MOST_IN_ALL = 10_000, 500_000
 """Lines of the tool's own code that one call may run, and all together. Not seconds: equal calls end alike."""
 MOST_CHARS = 4_000
 """Of one result as JSON; a longer one is not told."""
@@ -25,7 +25,7 @@ class InputModel(BaseModel):
     calls: list[dict[str, Any]]
 
 
-class Seen(BaseModel):
+class CrowdCall(BaseModel):
     """What one call came to. `new`: it went from one line to another where none before it had gone."""
 
     output: Any = None
@@ -35,7 +35,7 @@ class Seen(BaseModel):
 
 
 class OutputModel(BaseModel):
-    seen: list[Seen]
+    seen: list[CrowdCall]
 
 
 class Enough(BaseException):
@@ -53,12 +53,13 @@ class Watch:
     def call(self, run: Callable[[Any], Any], given: Any) -> Any:
         """What `run` gives. Raises Enough, and what it raises."""
         self.left, self._last = MOST_LINES, 0
+        before = sys.gettrace()
         sys.settrace(self._enters)
         try:
             result = run(given)
             return asyncio.run(_awaited(result)) if hasattr(result, "__await__") else result
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
             self.in_all -= MOST_LINES - self.left
 
     def _enters(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -85,9 +86,9 @@ def _tool() -> types.ModuleType:
     return module
 
 
-def _one(tool: types.ModuleType, arguments: dict[str, Any], watch: Watch) -> Seen:
+def _one(tool: types.ModuleType, arguments: dict[str, Any], watch: Watch) -> CrowdCall:
     if watch.in_all < MOST_LINES:
-        return Seen(silent=True)
+        return CrowdCall(silent=True)
     known = len(watch.steps)
     try:
         result = watch.call(tool.run, tool.InputModel.model_validate(arguments))
@@ -95,10 +96,10 @@ def _one(tool: types.ModuleType, arguments: dict[str, Any], watch: Watch) -> See
         output = tool.OutputModel.model_validate(fields).model_dump(mode="json")
         silent = len(json.dumps(output)) > MOST_CHARS
     except Enough:
-        return Seen(silent=True)
+        return CrowdCall(silent=True)
     except BaseException:
-        return Seen(failed=True, new=len(watch.steps) > known)
-    return Seen(output=None if silent else output, silent=silent, new=len(watch.steps) > known)
+        return CrowdCall(failed=True, new=len(watch.steps) > known)
+    return CrowdCall(output=None if silent else output, silent=silent, new=len(watch.steps) > known)
 
 
 def run(input: InputModel) -> OutputModel:

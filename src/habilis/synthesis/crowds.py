@@ -5,29 +5,33 @@ It only finds inputs. What speaks for or against a version is a call of its own,
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
 from habilis.contract.runnable import Runnable
+from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome
 from habilis.inputs.relations import Given
+from habilis.inputs.search import Search
 from habilis.synthesis import crowd_tool
-from habilis.synthesis.crowd_tool import Seen
+from habilis.synthesis.crowd_tool import CrowdCall, OutputModel
 from habilis.synthesis.replay import Replayer, result_key
 
+CROWD, ROUNDS = 150, 2
+"""Inputs of one round, and rounds."""
+ANEW = 0.5
+"""How often a value of theirs is made anew."""
 TIMEOUT_S = 10.0
-_SEEN = TypeAdapter(list[Seen])
 
 
 @dataclass(frozen=True)
-class Met:
+class _Met:
     """What both versions came to on one input: they part on it, or agree on a result (as a text); or neither. `new`:
     one of them went where it had not gone before."""
 
@@ -37,50 +41,81 @@ class Met:
     new: bool = False
 
 
-async def meet(
-    old: Runnable, new: Runnable, inputs: Sequence[Given], replayer: Replayer, place: Path
-) -> list[Met]:
-    """Run both on `inputs`, which have no files. Empty where either had no word at all: it reaches for what is not
-    granted, or one call took all the time. Raises OSError."""
-    ours, theirs = await asyncio.gather(
-        _seen(old, inputs, replayer, place / "old"), _seen(new, inputs, replayer, place / "new")
-    )
-    pairs = zip(inputs, ours, theirs, strict=True) if len(ours) == len(theirs) == len(inputs) else ()
-    return [_met(given, one, other) for given, one, other in pairs]
+@dataclass
+class Crowd:
+    """Two versions of which none is granted anything, and where inputs for them come from. `results` are those that
+    both gave so far; `telling`, inputs that gave others."""
+
+    old: Runnable
+    new: Runnable
+    replayer: Replayer
+    scratch: Path
+    search: Search
+    results: set[str]
+    telling: list[Given] = field(default_factory=list)
+
+    async def parted(self) -> AsyncIterator[list[Given]]:
+        """Round by round the inputs on which the versions part. What reached further is edited in the next one.
+
+        A round tells nothing where a version has no word at all: one call took all the time. Raises OSError.
+        """
+        for number in range(ROUNDS):
+            inputs = self.search.many(CROWD)
+            met = await self._meet(inputs, self.scratch / f"crowd{number}") if inputs else []
+            self.search.further([one.given for one in met if one.new or self._tells(one)])
+            for one in met:
+                if self._tells(one):
+                    self.results.add(one.agreed)
+                    self.telling.append(one.given)
+            yield [one.given for one in met if one.parts]
+
+    def _tells(self, one: _Met) -> bool:
+        return bool(one.agreed) and one.agreed not in self.results
+
+    async def _meet(self, inputs: Sequence[Given], place: Path) -> list[_Met]:
+        async def seen(number: int, tool: Runnable) -> list[CrowdCall]:
+            return await self._seen(tool, inputs, place / f"{number}")
+
+        ours, theirs = await side_by_side([self.old, self.new], seen, 2)
+        pairs = zip(inputs, ours, theirs, strict=True) if len(ours) == len(theirs) == len(inputs) else ()
+        return [_met(given, one, other) for given, one, other in pairs]
+
+    async def _seen(self, tool: Runnable, inputs: Sequence[Given], place: Path) -> list[CrowdCall]:
+        """What each input came to; empty where the run as a whole came to nothing."""
+        calls = [tool.given(one.arguments) for one in inputs]
+        record = RecordedCall(call_id="crowd", tool=tool.name, version="", arguments={"calls": calls})
+        several = replace(tool, module=_module(tool, place), alias=None)
+        outcome = await self.replayer.run(several, record, place / "work", TIMEOUT_S)
+        if outcome is None or outcome.error is not None:
+            return []
+        try:
+            told = OutputModel.model_validate(outcome.output).seen
+        except ValidationError:  # the tool in it wrote over what is its host's
+            return []
+        return [one.model_copy(update={"output": _given_back(tool, one.output)}) for one in told]
 
 
-def _met(given: Given, one: Seen, other: Seen) -> Met:
-    new = one.new or other.new
-    if one.silent or other.silent or _failed(one):
-        return Met(given, new=new and not (one.silent or other.silent))
-    if _failed(other):
-        return Met(given, parts=not is_empty(one.output), new=new)
-    if not equal(one.output, other.output):
-        return Met(given, parts=True, new=new)
-    return Met(given, agreed="" if is_empty(one.output) else result_key(one.output), new=new)
-
-
-def _failed(seen: Seen) -> bool:
-    return seen.failed or set_error(seen.output) is not None
-
-
-async def _seen(tool: Runnable, inputs: Sequence[Given], replayer: Replayer, place: Path) -> list[Seen]:
+def _module(tool: Runnable, place: Path) -> Path:
     place.mkdir(parents=True)
-    module = place / "crowd.py"
     source = tool.module.read_text("utf-8", "replace")
+    module = place / "crowd.py"
     module.write_text(f"{_text()}\nSOURCE = {source!r}\n", "utf-8")
-    call = RecordedCall(
-        call_id="crowd", tool=tool.name, version="", arguments={"calls": [tool.given(one.arguments) for one in inputs]}
-    )
-    several = replace(tool, module=module, alias=None)
-    outcome = await replayer.run(several, call, place / "work", TIMEOUT_S)
-    if outcome is None or outcome.error is not None:
-        return []
-    try:
-        found = _SEEN.validate_python(outcome.output["seen"])
-    except (ValidationError, LookupError, TypeError):
-        return []
-    return [one.model_copy(update={"output": _given_back(tool, one.output)}) for one in found]
+    return module
+
+
+def _met(given: Given, one: CrowdCall, other: CrowdCall) -> _Met:
+    if one.silent or other.silent:
+        return _Met(given)
+    new = one.new or other.new
+    if _failed(one) or is_empty(one.output):
+        return _Met(given, new=new)
+    if _failed(other) or not equal(one.output, other.output):
+        return _Met(given, parts=True, new=new)
+    return _Met(given, agreed=result_key(one.output), new=new)
+
+
+def _failed(seen: CrowdCall) -> bool:
+    return seen.failed or set_error(seen.output) is not None
 
 
 def _given_back(tool: Runnable, output: Any) -> Any:
