@@ -63,12 +63,13 @@ async def test_a_version_that_differs_far_from_all_calls_takes_no_place(
 
 
 async def test_a_right_version_goes_on_where_few_inputs_give_a_result(shop: Shop) -> None:
-    rare = (
-        "    assert sorted(input.text) == list(input.text) and len(input.text) > 3\n    return OutputModel(result={})"
+    valid = (
+        "    assert sum(n * int(digit) for n, digit in enumerate(input.text, 1)) % 20 == 0\n"
+        "    return OutputModel(result={})"
     )
-    shape = ("    text: str", "str | None", rare)
-    right = rare.format("''.join([input.text[-1], input.text[0]])")
-    assert await compared(shop, shape, ("input.text[-1] + input.text[0]",), right, [{"text": "abcd"}]) == ""
+    shape = ("    text: str", "str | None", valid)
+    right = valid.format("''.join(reversed(input.text))")
+    assert await compared(shop, shape, ("input.text[::-1]",), right, [{"text": "6666"}]) == ""
 
 
 # --- many calls in one run
