@@ -246,7 +246,7 @@ def report(verdicts: Sequence[Verdict]) -> str:
         for what, among, said in (
             ("wrong ones caught", [one for one in rows if one.wrong], "refused"),
             ("… those of mutation", [one for one in rows if one.wrong and one.kind != "published"], "refused"),
-            ("… by a difference alone, as for a mend", [one for one in rows if one.wrong], "ended"),
+            ("… by a difference alone", [one for one in rows if one.wrong], "ended"),
             ("surely right ones refused", [one for one in rows if one.sure], "refused"),
             ("all right ones refused", _right(rows), "refused"),
             *_repairs([one for one in verdicts if one.records == count and one.mends]),
