@@ -82,7 +82,7 @@ class InstantHost:
         text = tool.module.read_bytes()
         if text not in self._loaded:  # as a warm server does
             module = types.ModuleType(f"benchmark_{tool.name}")
-            exec(compile(text, str(tool.module), "exec"), module.__dict__)
+            exec(compile(text, str(tool.module), "exec", dont_inherit=True), module.__dict__)
             self._loaded[text] = module
         return self._loaded[text]
 

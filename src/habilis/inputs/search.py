@@ -38,7 +38,7 @@ OF_EACH = 3
 OF_WORDS = 0.7
 """How often an argument that was always a word which the code lists is another of them, and no edited text."""
 _TRIES = 400
-_TRIES_OF_EACH = 8
+_TRIES_OF_EACH = 3
 """Candidates, on average, of which one is to be new and inside."""
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
@@ -104,6 +104,7 @@ class Search:
     ) -> None:
         self._domain, self._schema, self._known, self._words = domain, schema, known, words
         self._anew = anew
+        self._of: dict[str, tuple[list[Any], list[Any], Sequence[str]]] = {}
         self._lot = random.Random(seed)
         self._seen = {_key(call) for call in domain.calls}
         self._bases = list(domain.calls)
@@ -209,11 +210,10 @@ class Search:
     def _other(self, name: str, value: Any) -> Any:
         """Another value for an argument: one that it had in another call, or an edited one."""
         domain, lot = self._domain, self._lot
-        seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
-        field = (self._schema.get("properties") or {}).get(name)
-        if values := listed_values(field, self._schema) or _listed(field, seen):
+        seen, values, words = self._known_of(name)
+        if values:
             return lot.choice(values)
-        if (words := asked_for(self._words, seen)) and lot.random() < OF_WORDS:
+        if words and lot.random() < OF_WORDS:
             return lot.choice(words)
         if name in domain.sums:
             return another_sum(seen, lot)
@@ -225,6 +225,15 @@ class Search:
         if lot.random() < self._anew:
             return afresh(seen, lot)
         return lot.choice(seen) if lot.random() < 0.3 else varied(value, seen, self._known, lot)
+
+    def _known_of(self, name: str) -> tuple[list[Any], list[Any], Sequence[str]]:
+        """The values that an argument had, all that it can have where they are listed, and those that code names."""
+        if name not in self._of:
+            seen = [call.arguments[name] for call in self._domain.calls if name in call.arguments]
+            field = (self._schema.get("properties") or {}).get(name)
+            listed = listed_values(field, self._schema) or _listed(field, seen)
+            self._of[name] = seen, listed, asked_for(self._words, seen)
+        return self._of[name]
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:

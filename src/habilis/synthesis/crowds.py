@@ -23,7 +23,7 @@ from habilis.synthesis import crowd_tool
 from habilis.synthesis.crowd_tool import CrowdCall, OutputModel
 from habilis.synthesis.replay import Replayer, result_key
 
-CROWD, ROUNDS = 150, 2
+CROWD, ROUNDS = 100, 2
 """Inputs of one round, and rounds."""
 ANEW = 0.5
 """How often a value of theirs is made anew."""
