@@ -3,8 +3,8 @@
 On one input they *agree* when both give a result and the results are equal; it is a *counter* when both give one and
 they differ; an *asymmetry* when one gives a result and the other raises or sets `error`. All else tells nothing.
 
-- A counter inside the domain ends it; of many inputs (`crowds.py`), inside a wide one. Outside it tells nothing, but for
-  a file in another encoding or with another delimiter: who gives what it gives to the plain one is right there.
+- A counter inside the domain ends it; of many inputs (`crowds.py`), inside a wide one. Outside it tells nothing, but
+  for a file in another encoding or with another delimiter: who gives what it gives to the plain one is right there.
 - Only the version that answers can go on. Where each answers where the other fails, both stay; outside the domain that
   tells nothing, since then neither is the one that answers.
 - Agreement outside the domain counts where nothing outside contradicts it.
