@@ -95,12 +95,17 @@ def record(source: str, entry: str, tests: list[str]) -> Any:
     return {"parameters": names, "calls": found}
 
 
+def _is_crowd(path: str) -> bool:
+    """Whether a module calls a tool many times (`synthesis/crowds.py`)."""
+    return Path(path).name == "crowd.py"
+
+
 def _module(path: str) -> types.ModuleType:
     if path not in _loaded:
         module = types.ModuleType("tool_under_test")
         sys.modules["tool_under_test"] = module
         exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)
-        if Path(path).name == "crowd.py":
+        if _is_crowd(path):  # runs once
             return module
         _loaded[path] = module
     return _loaded[path]
@@ -115,9 +120,9 @@ def describe(path: str) -> Any:
 
 
 def call(path: str, arguments: dict[str, Any]) -> Any:
-    kind, crowd = "crashed", Path(path).name == "crowd.py"
+    kind = "crashed"
     try:
-        with _limited(CROWD_S if crowd else TIMEOUT_S):
+        with _limited(CROWD_S if _is_crowd(path) else TIMEOUT_S):
             module = _module(path)
             random.seed(0)
             kind = "invalid_arguments"

@@ -72,6 +72,14 @@ async def test_a_right_version_goes_on_where_few_inputs_give_a_result(shop: Shop
     assert await compared(shop, shape, ("input.text[::-1]",), right, [{"text": "6666"}]) == ""
 
 
+async def test_a_version_that_is_right_only_among_many_takes_no_place(shop: Shop) -> None:
+    right = TEXT[2].format("len(input.text)")
+    alone = "    import sys\n    assert sys.gettrace() or len(input.text) < 3\n"
+    assert "and would give AssertionError" in await compared(
+        shop, TEXT, ("len(input.text)",), alone + right, [{"text": "ab"}]
+    )
+
+
 # --- many calls in one run
 
 
@@ -108,7 +116,9 @@ async def test_calls_that_never_end_take_nothing_from_the_others(shop: Shop, tmp
 async def test_a_long_loop_is_given_up_and_no_short_one(shop: Shop, tmp_path: Path) -> None:
     loop = f"    for _ in range({MOST_LINES} if input.n > 40 else {MOST_LINES // 4}):\n        pass\n"
     crowd = _crowd(shop, loop + _gives("0"), loop + _gives("input.n"), [{"n": 7}], tmp_path)
-    assert all(0 < n <= 40 for parted in await _rounds(crowd) for n in parted)
+    found = [n for parted in await _rounds(crowd) for n in parted]
+    assert found
+    assert all(0 < n <= 40 for n in found)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +134,7 @@ async def test_a_version_that_ends_the_run_or_meddles_with_it_wins_nothing(
     shop: Shop, tmp_path: Path, body: str
 ) -> None:
     crowd = _crowd(shop, _gives("input.n"), body, [{"n": 7}], tmp_path)
-    await _rounds(crowd)
+    assert sum(map(len, await _rounds(crowd))) > CROWD // 4, "it fails each call"
     assert crowd.telling == [], "nothing is agreed with a version that gives nothing"
 
 

@@ -59,6 +59,10 @@ class Domain:
         known = {trait for call in good for trait in fine(call)}
         self._apart = [set(fine(call)) - known for call in wrong]
 
+    def widened(self) -> Domain:
+        """The wide one of the same calls."""
+        return Domain(self.calls, borders=self._borders, asks=self._asks, wide=True)
+
     def holds(self, given: Given) -> bool:
         """Whether `given` lies inside."""
         if not self.calls:

@@ -135,7 +135,6 @@ class _Comparing:
     scratch: Path
     _domain: Domain = field(init=False)
     _marked: Domain = field(init=False)
-    _wide: Domain = field(init=False)
     _wrong: list[Given] = field(init=False)
 
     async def run(self) -> Comparison:
@@ -241,9 +240,10 @@ class _Comparing:
         """Of hundreds of inputs without files, those on which the versions part; where too little was told, those too
         that give what no other gave."""
         old, new = self.versions.old, replace(self.versions.new, alias=self.versions.alias)
-        if self.versions.mends or any(call.files for call in self._wide.calls):
+        if self.versions.mends or any(call.files for call in self._domain.calls):
             return
-        search = Search(self._wide, old.input_schema, f"{old.version}:crowd", known, either.words, anew=ANEW)
+        wide = self._domain.widened()
+        search = Search(wide, old.input_schema, f"{old.version}:crowd", known, either.words, anew=ANEW)
         results = {result.output for _, result in said if result.word == "agrees"}
         crowd = Crowd(old.runnable, new, self.replayer, self.scratch, search, results)
         async for parted in crowd.parted():
@@ -265,9 +265,7 @@ class _Comparing:
         source, wrong = self.versions.old.source(), answered if self.versions.mends else ()
         borders, marks = constants(source).borders, landmarks(source)
         self._marked = Domain(known, borders=borders, asks=marks)
-        words = Landmarks(words=marks.words)
-        self._wide = Domain(known, borders=borders, asks=words, wide=True)
-        return Domain(known, good=sure, wrong=wrong, borders=borders, asks=words)
+        return Domain(known, good=sure, wrong=wrong, borders=borders, asks=Landmarks(words=marks.words))
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""
