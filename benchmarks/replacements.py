@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -40,12 +40,12 @@ from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.replay import Replayer
 from replacement_child import limit
 from replacement_judge import JUDGES, Judged, Solution, Unplaced
-from replacement_mends import Tested, mends
+from replacement_mends import Tested, mends, raising
 from replacement_problems import Called, InProcess, Problem, called, problems
+from replacement_report import Role, Verdict, report, shown
 from replacement_versions import Version, mutants, rewrites
 
 MUTANTS, PUBLISHED = 8, 4
-DRAWS = 1000
 PATIENCE_S, PATIENCE_REAL_S = 30.0, 600.0
 REAL = 2
 """Candidates of a problem that are tried in the sandbox too."""
@@ -53,26 +53,17 @@ HOLDS_NOTHING: Any = SimpleNamespace(content=lambda digest: None)
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What became of one candidate. `ended` is what spoke against it; `lacking`, what was missing for it."""
+class Case:
+    """A candidate is to take the place of `old`, of which `records` are known, `good` ones and perhaps one that failed.
 
-    problem: str
+    `wrong`: it differs from the reference in a call of the tests that is not recorded.
+    """
+
+    role: Role
+    old: Runnable
+    records: list[RecordedCall]
+    good: int
     wrong: bool
-    sure: bool
-    kind: str
-    records: int
-    ended: str = ""
-    lacking: str = ""
-    mends: bool = False
-    judge: str = "none"
-    seconds: float = 0.0
-    runs: int = 0
-    number: int = 0
-    source: str = field(default="", repr=False)
-
-    @property
-    def refused(self) -> bool:
-        return bool(self.ended or self.lacking)
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ class Bench:
         if schemas is None or not same or any(one.error is not None for one in expected):
             return
         versions = list(enumerate(self._candidates(problem)))
-        only, numbers = self.trying.only, self.trying.numbers
+        only = self.trying.only
         for number, (version, sure) in () if self.trying.repairs_only else versions:
             if number in self.skipped or (only is not None and number not in only):
                 continue
@@ -119,18 +110,30 @@ class Bench:
             agree = [
                 one.error is None and equal(one.output, two.output) for one, two in zip(given, expected, strict=True)
             ]
-            for count in numbers:
-                if count >= len(agree) or (sure and not all(agree)):
-                    continue
-                wrong = not all(agree[count:])
-                if wrong or all(agree):
-                    records = [self._record(n, known, expected[n].output) for n in range(count)]
-                    verdict = Verdict(
-                        problem.name, wrong, sure, version.kind, count, number=number, source=version.source
-                    )
-                    self.said(await self._judged(verdict, old, new, schemas, records))
+            if sure and not all(agree):
+                continue
+            verdict = Verdict(problem.name, False, sure, version.kind, 0, number=number, source=version.source)
+            for case in self._cases(known, expected, agree):
+                told = replace(verdict, wrong=case.wrong, records=case.good, role=case.role)
+                self.said(await self._judged(told, case.old, new, schemas, case.records))
         if only is None:
             await self._mends(known, versions, expected, schemas)
+
+    def _cases(self, known: Called, expected: Sequence[CallOutcome], agree: Sequence[bool]) -> Iterator[Case]:
+        """What a candidate that does as the reference in the calls of `agree` is tried for. As the enhancement of the
+        reference it is tried where that raises in the first call of the tests that is not recorded as good."""
+        for count in self.trying.numbers:
+            good = [self._record(n, known, expected[n].output) for n in range(count)]
+            wrong = not all(agree[count:])
+            if count < len(agree) and (wrong or all(agree)):
+                yield Case("replaces", self._tool(known, known.problem.source, "old"), good, count, wrong)
+            wrong = not all(agree[count + 1 :])
+            if count + 1 < len(agree) and agree[count] and (wrong or all(agree)) and self.trying.only is None:
+                old = self._tool(known, raising(known, known.calls[count]), f"raising_{count}")
+                if self.child.run(old, known.calls[count]).error is None:
+                    continue  # what its types make of the arguments is something else
+                failed = self._record(count, known, None).model_copy(update={"verdict": "failure"})
+                yield Case("enhances", old, [*good, failed], count, wrong)
 
     async def _mends(
         self,
@@ -157,7 +160,7 @@ class Bench:
                 one.new.sure,
                 version.kind,
                 len(one.good),
-                mends=True,
+                role="repairs",
                 number=one.new.number,
                 source=version.source,
             )
@@ -196,6 +199,7 @@ class Bench:
         )
         replayer = self._replayer(JUDGES[verdict.judge], right)
         self.child.late.clear()
+        mends = verdict.role != "replaces"
         start, before = time.process_time(), self.child.runs
         with tempfile.TemporaryDirectory() as scratch:
             good = [one for one in records if one.verdict == "success"]
@@ -205,10 +209,10 @@ class Bench:
             if not ended:
                 known = evidence_on(tool, records, new.module.read_text("utf-8"), (), None)
                 trial = await compare(
-                    Versions(tool, new, mends=verdict.mends), known, replayer, HOLDS_NOTHING, Path(scratch) / "trial"
+                    Versions(tool, new, mends=mends), known, replayer, HOLDS_NOTHING, Path(scratch) / "trial"
                 )
                 ended = trial.against
-                lacking = "" if verdict.mends else lacking or trial.lacking(report.agreed)
+                lacking = "" if mends else lacking or trial.lacking(report.agreed)
         took, runs = time.process_time() - start, self.child.runs - before
         more = {"ended": ended, "lacking": lacking, "seconds": took, "runs": runs}
         return Verdict(**{**vars(verdict), **more})
@@ -233,73 +237,6 @@ class Bench:
         return RecordedCall(
             call_id=f"c{number}", tool="tool", version="old", arguments=arguments, output=output, verdict="success"
         )
-
-
-# --- what it came to
-
-
-def report(verdicts: Sequence[Verdict]) -> str:
-    """Rows of a Markdown table, with the middle 95 % of what draws of problems give."""
-    lines = ["| what | records | figure | of | spread |", "| --- | --- | --- | --- | --- |"]
-    for count in sorted({one.records for one in verdicts}, reverse=True):
-        rows = [one for one in verdicts if one.records == count and not one.mends]
-        for what, among, said in (
-            ("wrong ones caught", [one for one in rows if one.wrong], "refused"),
-            ("… those of mutation", [one for one in rows if one.wrong and one.kind != "published"], "refused"),
-            ("… by a difference alone", [one for one in rows if one.wrong], "ended"),
-            ("surely right ones refused", [one for one in rows if one.sure], "refused"),
-            ("all right ones refused", _right(rows), "refused"),
-            *_repairs([one for one in verdicts if one.records == count and one.mends]),
-        ):
-            if among:
-                low, high = spread(among, said)
-                share = _share(among, said)
-                lines.append(f"| {what} | {count} | {share:.3f} | {len(among)} | {low:.3f} to {high:.3f} |")
-    return "\n".join(lines)
-
-
-def _repairs(rows: Sequence[Verdict]) -> Iterator[tuple[str, list[Verdict], str]]:
-    """The rows of a table on repairs, judge by judge."""
-    for judge in JUDGES:
-        among = [one for one in rows if one.judge == judge]
-        yield f"repairs that break something caught, judge: {judge}", [one for one in among if one.wrong], "ended"
-        yield f"surely right repairs refused, judge: {judge}", [one for one in among if one.sure], "ended"
-
-
-def _right(rows: Sequence[Verdict]) -> list[Verdict]:
-    """Those that are made to be right, and the published ones that pass every test."""
-    return [one for one in rows if not one.wrong and (one.sure or one.kind == "published")]
-
-
-def _share(rows: Sequence[Verdict], said: str) -> float:
-    return sum(bool(getattr(one, said)) for one in rows) / len(rows)
-
-
-def spread(rows: Sequence[Verdict], said: str) -> tuple[float, float]:
-    """Between what lie 95 % of the shares, where problems are drawn with replacement."""
-    lot = random.Random(0)
-    by_problem: dict[str, list[Verdict]] = {}
-    for one in rows:
-        by_problem.setdefault(one.problem, []).append(one)
-    groups = [(sum(bool(getattr(one, said)) for one in some), len(some)) for some in by_problem.values()]
-    shares = []
-    for _ in range(DRAWS):
-        drawn = lot.choices(groups, k=len(groups))
-        shares.append(sum(refused for refused, _ in drawn) / sum(number for _, number in drawn))
-    shares.sort()
-    return shares[DRAWS // 40], shares[-DRAWS // 40]
-
-
-def shown(verdicts: Sequence[Verdict]) -> str:
-    """What went wrong: the wrong that passed, the right that did not."""
-    lines = []
-    for one in verdicts:
-        if one.wrong != one.refused and (one.wrong or one.sure or one.kind == "published"):
-            what = "passed" if one.wrong else "refused"
-            mend = f"repair (judge: {one.judge}) " if one.mends else ""
-            lines.append(f"--- {one.problem} {mend}{one.kind} {one.records}: {what} {one.ended} {one.lacking}")
-            lines.append(one.source)
-    return "\n".join(lines)
 
 
 def tried(problem: Problem, trying: Trying, folder: Path) -> list[Verdict]:
@@ -347,7 +284,7 @@ def in_sandbox(
     problem: Problem, said: Sequence[Verdict], numbers: Sequence[int], folder: Path
 ) -> Iterator[tuple[Verdict, Verdict]]:
     """What became of a few candidates of `problem` in the child process, as `said`, and what in the sandbox."""
-    here = {(one.number, one.records): one for one in said if not one.mends}
+    here = {(one.number, one.records): one for one in said if one.role == "replaces"}
     candidates = sorted({number for number, _ in here})
     only = set(random.Random(problem.name).sample(candidates, min(REAL, len(candidates))))
     for there in tried(problem, Trying(numbers, only), folder) if only else ():
@@ -398,7 +335,7 @@ def main() -> None:
                     alike.update([one.refused == two.refused])
                     differ += [one, two] * (one.refused != two.refused)
     print(report(verdicts))
-    compared = [one for one in verdicts if options.repairs or not one.mends]
+    compared = [one for one in verdicts if options.repairs or one.role == "replaces"]
     runs, took = sum(one.runs for one in compared), sum(one.seconds for one in compared)
     print(f"\n{len({one.problem for one in compared})} problems, {len(compared)} comparisons, ", end="")
     print(f"{runs / len(compared):.1f} runs and {1000 * took / len(compared):.0f} ms of processor time each")

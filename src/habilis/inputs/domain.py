@@ -75,6 +75,11 @@ class Domain:
             and all(value_of(given.arguments[name]) for name in self.sums & given.arguments.keys())
         )
 
+    @property
+    def excuses(self) -> bool:
+        """Whether the old version is known to have answered wrongly."""
+        return bool(self._apart)
+
     def explained(self, given: Given) -> bool:
         """Whether a version that mends the wrong answers may differ on `given`: it shares with one of them what no good
         call shows. Wrong answers that nothing sets apart from good ones explain every difference."""

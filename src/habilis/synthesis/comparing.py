@@ -25,9 +25,9 @@ import hashlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from habilis.contract.records import RecordedCall, equal, gave, is_empty, set_error
+from habilis.contract.records import RecordedCall, equal, gave
 from habilis.core.types import CallOutcome
 from habilis.inputs.by_rule import spread, telling
 from habilis.inputs.constants import Constants, constants
@@ -38,7 +38,8 @@ from habilis.inputs.search import Input, Search, possible, results
 from habilis.synthesis.crowds import ANEW, Crowd
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
 from habilis.synthesis.real_calls import RealCalls
-from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
+from habilis.synthesis.replay import AT_ONCE, Replayer
+from habilis.synthesis.told import Reading, Told, told_by_same
 
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias
@@ -56,9 +57,6 @@ MAX_CALLS = 24
 TIMEOUT_S = 10.0
 TELLING = 6
 """Inputs of a crowd that are called for themselves, since they gave what no other gave."""
-_SHOWN = 200
-_NO_WORD = frozenset({"denied", "unavailable", "timeout", "interrupted"})
-Word = Literal["agrees", "counter", "lost", "gained", ""]
 
 
 @dataclass(frozen=True)
@@ -114,34 +112,20 @@ async def compare(
 
 
 @dataclass
-class _Result:
-    """`sure`: it speaks against the new version wherever it lies. `silent`: a version had no word at all. `differs` is
-    what a judge may be asked about."""
-
-    word: Word
-    text: str = ""
-    output: str = ""
-    sure: bool = False
-    silent: bool = False
-    differs: Divergence | None = None
-
-
-@dataclass
 class _Comparing:
     versions: Versions
     evidence: RealCalls
     replayer: Replayer
     library: LayeredLibrary
     scratch: Path
-    _domain: Domain = field(init=False)
+    _reading: Reading = field(init=False)
     _marked: Domain = field(init=False)
-    _wrong: list[Given] = field(init=False)
 
     async def run(self) -> Comparison:
         schema = self.versions.old.input_schema
-        self._domain = self._known()
+        self._reading = self._known()
         every = possible(schema)
-        said: list[tuple[Input, _Result]] = []
+        said: list[tuple[Input, Told]] = []
         async for batch in self._batches(every, said):
             start = len(said)
             async with asyncio.TaskGroup() as group:
@@ -163,15 +147,13 @@ class _Comparing:
             settled=settled,
         )
 
-    def _ended(self, said: Sequence[tuple[Input, _Result]]) -> bool:
+    def _ended(self, said: Sequence[tuple[Input, Told]]) -> bool:
         """Whether more inputs could change nothing. A judge is asked only once, so all are made for it before."""
         asks = self.versions.mends and self.replayer.has_judge
         ended = any(result.sure for _, result in said) if asks else bool(_inside(said))
         return ended or _hopeless([result for _, result in said])
 
-    async def _ruled(
-        self, said: list[tuple[Input, _Result]]
-    ) -> tuple[list[tuple[Input, _Result]], tuple[Divergence, ...]]:
+    async def _ruled(self, said: list[tuple[Input, Told]]) -> tuple[list[tuple[Input, Told]], tuple[Divergence, ...]]:
         """`said` after a judge's word on where the versions differ, and where that was for the new one."""
         found = {n: result.differs for n, (_, result) in enumerate(said) if result.differs is not None}
         if not found or not self.replayer.has_judge or any(result.sure for _, result in said):
@@ -180,7 +162,7 @@ class _Comparing:
         words = await self._words(asked)
         places = {id(one): n for n, one in found.items()}
         ruling = Ruling({places[id(one)]: word for one, word in zip(asked, words, strict=True)})
-        ruled = [(one, _after(result, ruling.word(n))) for n, (one, result) in enumerate(said)]
+        ruled = [(one, result.after(ruling.word(n))) for n, (one, result) in enumerate(said)]
         return ruled, tuple(one for one, word in zip(asked, words, strict=True) if word == "new" and not one.failed)
 
     async def _words(self, asked: Sequence[Divergence]) -> list[Preferred]:
@@ -195,7 +177,7 @@ class _Comparing:
         return words
 
     async def _batches(
-        self, every: Sequence[Input] | None, said: Sequence[tuple[Input, _Result]]
+        self, every: Sequence[Input] | None, said: Sequence[tuple[Input, Told]]
     ) -> AsyncIterator[Sequence[Input]]:
         """All inputs, a few at a time; the later ones by what `said` has by then."""
         first = [Input(given, True) for given in self._of_others()] if every is None else every
@@ -208,7 +190,7 @@ class _Comparing:
         known, either = constants(*sources), landmarks(*sources)
         for again in ("", ":more"):
             seed = f"{old.version}:{_digest(new)}{again}"
-            search = Search(self._domain, old.input_schema, seed, known, either.words)
+            search = Search(self._reading.domain, old.input_schema, seed, known, either.words)
             while batch := search.next(AT_ONCE):
                 fresh = [one for one in batch if not again or all(one.given != before.given for before, _ in said)]
                 yield fresh
@@ -223,49 +205,54 @@ class _Comparing:
             if _enough(said):
                 return
 
-    def _by_rule(self, said: Sequence[tuple[Input, _Result]], either: Landmarks) -> Iterator[Sequence[Input]]:
+    def _by_rule(self, said: Sequence[tuple[Input, Told]], either: Landmarks) -> Iterator[Sequence[Input]]:
         """Inputs at what either version's code looks for."""
-        tried = [one.given for one, _ in said] + list(self._domain.calls)
+        tried = [one.given for one, _ in said] + list(self._reading.domain.calls)
         found = [Input(given, True) for given in telling(self._marked, either, tried.__contains__)]
         for start in range(0, len(found), AT_ONCE):
             yield found[start : start + AT_ONCE]
         if sum(one.inside and result.word == "agrees" for one, result in said) < NEEDED:
             old = self.versions.old
             more = [given for given in spread(old.input_schema, f"{old.version}:spread") if given not in tried]
-            yield [Input(given, self._domain.holds(given)) for given in more]
+            yield [Input(given, self._reading.domain.holds(given)) for given in more]
 
     async def _of_crowd(
-        self, said: Sequence[tuple[Input, _Result]], known: Constants, either: Landmarks
+        self, said: Sequence[tuple[Input, Told]], known: Constants, either: Landmarks
     ) -> AsyncIterator[Sequence[Input]]:
         """Of hundreds of inputs without files, those on which the versions part; where too little was told, those too
-        that give what no other gave."""
+        that give what no other gave.
+
+        A version that mends wrong answers may part from the old one anywhere: there they only are to be judged.
+        """
         old, new = self.versions.old, replace(self.versions.new, alias=self.versions.alias)
-        if self.versions.mends or any(call.files for call in self._domain.calls):
+        domain = self._reading.domain
+        speaks = not domain.excuses
+        if not (speaks or self.replayer.has_judge) or any(call.files for call in domain.calls):
             return
-        wide = self._domain.widened()
-        search = Search(wide, old.input_schema, f"{old.version}:crowd", known, either.words, anew=ANEW)
+        search = Search(domain.widened(), old.input_schema, f"{old.version}:crowd", known, either.words, anew=ANEW)
         results = {result.output for _, result in said if result.word == "agrees"}
         crowd = Crowd(old.runnable, new, self.replayer, self.scratch, search, results)
         async for parted in crowd.parted():
-            yield [Input(given, True) for given in parted[:AT_ONCE]]
+            yield [Input(given, speaks) for given in parted[:AT_ONCE]]
         if not _enough(said):
             yield [Input(given, True) for given in crowd.telling[:TELLING]]
 
-    def _known(self) -> Domain:
+    def _known(self) -> Reading:
         evidence = self.evidence
         good = [self._given(r) for r in evidence.records if r.verdict == "success"]
         failed = [r for r in (*evidence.records, *evidence.others) if r.verdict == "failure"]
         judged = [self._given(r) for r in evidence.others if r.kind == "judged"]
-        self._wrong = [*(self._given(r) for r in failed if r in evidence.records), *judged]
-        calls = [*good, *self._wrong, *(self._given(r) for r in evidence.others if r.verdict == "success")]
+        wrong = [*(self._given(r) for r in failed if r in evidence.records), *judged]
+        calls = [*good, *wrong, *(self._given(r) for r in evidence.others if r.verdict == "success")]
         answered = [*(self._given(r) for r in evidence.records if r in failed and gave(r)), *judged]
         distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
         known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
         sure = [self._given(r) for r in evidence.records if r.verdict == "success" and r.used]
-        source, wrong = self.versions.old.source(), answered if self.versions.mends else ()
+        source, mends = self.versions.old.source(), self.versions.mends
         borders, marks = constants(source).borders, landmarks(source)
         self._marked = Domain(known, borders=borders, asks=marks)
-        return Domain(known, good=sure, wrong=wrong, borders=borders, asks=Landmarks(words=marks.words))
+        asks, excuse = Landmarks(words=marks.words), answered if mends else ()
+        return Reading(Domain(known, good=sure, wrong=excuse, borders=borders, asks=asks), wrong, mends)
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""
@@ -280,59 +267,19 @@ class _Comparing:
         contents = {name: self.library.content(digest) for name, digest in record.files.items()}
         return Given(record.arguments, {name: content for name, content in contents.items() if content is not None})
 
-    async def _one(self, number: int, one: Input) -> _Result:
+    async def _one(self, number: int, one: Input) -> Told:
         versions, place = self.versions, self.scratch / f"{number}"
         before = await self._ran(versions.old.runnable, one.given, place / "old")
         now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new")
-        result = self._word(one, before, now)
-        if one.same is not None and not (_silent(before) or _silent(now)):
-            result = self._by_same(
-                one, await self._ran(versions.old.runnable, one.same, place / "same"), before, now, result
-            )
+        result = self._reading.told(one, before, now)
+        if one.same is not None and not result.silent:
+            plain = await self._ran(versions.old.runnable, one.same, place / "same")
+            result = told_by_same(one, plain, before, now) or result
         if result.word in ("counter", "lost") or result.differs is not None:
             again = await self._ran(versions.old.runnable, one.given, place / "again")
             if not equal(again.output, before.output):
-                return _Result("")  # it does not even agree with itself
+                return Told("")  # it does not even agree with itself
         return result
-
-    def _word(self, one: Input, before: CallOutcome, now: CallOutcome) -> _Result:
-        if _silent(before) or _silent(now):
-            return _Result("", silent=True)
-        if _failed(before):
-            rejected = before.error is not None and before.error.kind == "invalid_arguments"
-            return _Result("" if rejected or _failed(now) or is_empty(now.output) else "gained")
-        line = f"{compact(one.given.arguments, _SHOWN)} gave {compact(before.output, _SHOWN)}, and would give"
-        text = f"{line} {compact(now.output, _SHOWN)}"
-        if _failed(now):
-            why = now.error.message if now.error is not None else str(set_error(now.output))
-            if is_empty(before.output):
-                return _Result("")
-            differs = Divergence(one.given, before.output, None, one.inside, _first(why))
-            return _Result("lost", f"{line} {_first(why)}", differs=differs if self.versions.mends else None)
-        if equal(before.output, now.output):
-            return _Result("" if is_empty(before.output) else "agrees", output=result_key(now.output))
-        if one.given in self._wrong or (self.versions.mends and is_empty(before.output)):
-            return _Result("gained" if is_empty(before.output) else "")
-        excused = self.versions.mends and self._domain.explained(one.given)
-        differs = Divergence(one.given, before.output, now.output, one.inside and not excused)
-        return _Result("" if excused else "counter", text, differs=differs if self.versions.mends else None)
-
-    def _by_same(
-        self, one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome, result: _Result
-    ) -> _Result:
-        """Who is right on a call that says the same as a plain one, by what the old version gives to that."""
-        if _failed(plain) or is_empty(plain.output):
-            return result
-        keeps, would = (not _failed(outcome) and equal(outcome.output, plain.output) for outcome in (before, now))
-        if keeps is would:
-            return result
-        if would:
-            return _Result("gained")
-        files = ", ".join(one.given.files)
-        given, gives = (compact(outcome.output, _SHOWN) for outcome in (before, now))
-        why = _first(now.error.message) if now.error is not None else gives
-        line = f"{compact(one.given.arguments, _SHOWN)} with {files} in another form gave {given}, and would give {why}"
-        return _Result("lost", line, sure=True)
 
     async def _ran(self, tool: Runnable, given: Given, place: Path) -> CallOutcome:
         contents = {hashlib.sha256(content).hexdigest(): content for content in given.files.values()}
@@ -348,50 +295,28 @@ class _Comparing:
         return outcome
 
 
-def _enough(said: Sequence[tuple[Input, _Result]]) -> bool:
+def _enough(said: Sequence[tuple[Input, Told]]) -> bool:
     """Whether as much was told as a replacement needs, whatever the recorded calls add to it."""
     agreed = [result.output for _, result in said if result.word == "agrees"]
     return len(agreed) >= NEEDED and len(set(agreed)) >= NEEDED_RESULTS
 
 
-def _inside(said: Sequence[tuple[Input, _Result]]) -> str:
+def _inside(said: Sequence[tuple[Input, Told]]) -> str:
     """What ends a comparison at once; empty when nothing does."""
     ends = (result for one, result in said if result.sure or (one.inside and result.word in ("counter", "lost")))
     return next((result.text for result in ends), "")
 
 
-def _against(said: Sequence[tuple[Input, _Result]]) -> str:
+def _against(said: Sequence[tuple[Input, Told]]) -> str:
     """What speaks against the new version, be it that at the borders the old one alone answers; empty when nothing."""
     words = [result.word for one, result in said if not one.inside]
     lost = next((result.text for _, result in said if result.word == "lost"), "")
     return _inside(said) or ("" if "gained" in words else lost)
 
 
-def _after(result: _Result, word: Preferred) -> _Result:
-    """`result` where a judge said of its difference who was right."""
-    if result.differs is None or word == "unclear":
-        return result
-    return _Result("") if word == "new" else replace(result, word="counter", sure=True)
-
-
-def _hopeless(said: Sequence[_Result]) -> bool:
+def _hopeless(said: Sequence[Told]) -> bool:
     """Whether nothing was told, since what the tool reaches for is not granted here."""
     return sum(result.silent for result in said) >= SILENT and not any(result.word for result in said)
-
-
-def _silent(outcome: CallOutcome) -> bool:
-    """Whether an outcome says nothing of the tool: it was not let, or not given the time."""
-    if outcome.error is not None and outcome.error.kind in _NO_WORD:
-        return True
-    return _failed(outcome) and bool(outcome.refused)
-
-
-def _failed(outcome: CallOutcome) -> bool:
-    return outcome.error is not None or set_error(outcome.output) is not None
-
-
-def _first(text: str) -> str:
-    return (text.splitlines() or [""])[0][:_SHOWN]
 
 
 def _digest(module: Path) -> str:
