@@ -65,6 +65,13 @@ async def test_a_mend_that_raises_where_the_version_before_answered_is_no_mend(s
     assert isinstance(await _mended(shop, FAILS_WHEN_EMPTY, [], *[narrow] * 3), EnhanceFailure)
 
 
+async def test_a_mend_of_calls_that_raised_may_change_nothing_far_from_all_calls_either(shop: Shop) -> None:
+    empty = "    if not input.values:\n        return OutputModel(result=0.0)\n"
+    changed = empty + MEDIAN.format("0 if len(bin(v[-1])) > 7 else v[n // 2]")
+    assert isinstance(await _mended(shop, FAILS_WHEN_EMPTY, [], *[changed] * 3), EnhanceFailure)
+    assert "goes wrong where the version before was right" in shop.writer.asked[1]
+
+
 # --- inputs
 
 

@@ -24,7 +24,7 @@ from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.smith import EnhanceFailure
 
-from ..toolshop import Shop
+from ..toolshop import Shop, tool_source
 from .test_comparing import MEDIAN, RIGHT, WRONG_WHEN_EVEN, numbers_tool
 
 GOOD = ([9, 2, 4], [5, 7, 1], [3, 10, 8])
@@ -102,6 +102,50 @@ async def test_a_right_repair_is_not_lost_to_a_difference_that_a_judge_settles(s
     assert len(asked(shop)) == 1
     (told,) = [event for event in shop.events if event.kind == "tool_enhanced"]
     assert told.judged == len([one for one in shop.private.records("middle") if one.kind == "judged"]) > 0
+
+
+FAR = "len(str(v[-1])) > 2"
+"""Where no call comes near: the numbers of all that were made have two digits at most."""
+
+
+async def test_a_right_repair_is_not_lost_to_a_difference_far_from_all_calls(shop: Shop) -> None:
+    """Without a word of a judge, what one failing call does not excuse far away speaks against nobody."""
+    old = MEDIAN.format(f"0 if {FAR} else v[n // 2]")
+    better = await mended(shop, old, [6, 1], RIGHT, saying(silent))
+    assert isinstance(better, Tool), better
+    assert any(max(arguments["values"]) > 99 for _, arguments, *_ in rows(asked(shop)[0]))
+
+
+HAND = (
+    "    counts = sorted((input.cards.count(card) for card in set(input.cards)), reverse=True)\n"
+    "    return OutputModel(name={} if counts[0] == 2 else 'full house' if counts == {} else 'other')"
+)
+
+
+def _hand(name: str, full: list[int]) -> str:
+    body, result = HAND.format(name, full), "    name: str | None = None\n"
+    return tool_source("hand", body=body, fields="    cards: str", meta="'dependencies': []").replace(
+        "    result: int | None = None\n", result
+    )
+
+
+async def test_what_a_repair_breaks_where_calls_seldom_lead_is_shown_to_the_judge(shop: Shop) -> None:
+    """The old version takes two pairs for one; the new one knows them, and full houses no more."""
+    tool = await shop.has(_hand("'pair'", [3, 2]), "hand")
+    for number, cards in enumerate(("24689", "23355", "2467K", "22468")):
+        await shop.called(tool, {"cards": cards}, "success" if cards != "23355" else "failure", f"c{number}")
+    failed = next(record for record in shop.private.records("hand") if record.verdict == "failure")
+    shop.writer.replies = [_hand("'two pairs' if counts[1:2] == [2] else 'pair'", [5])] * 3
+    shop.models.replies = [FIXED] * 3
+    shop.models.preferring = lambda prompt: {
+        "results": [
+            {"call": name, "reason": "counted", "right": "first" if "full house" in str(one) else "second"}
+            for name, _, one, other in rows(prompt)
+            if "full house" in f"{one}{other}"
+        ]
+    }
+    assert isinstance(await shop.smith.enhance(tool, [failed]), EnhanceFailure)
+    assert "full house" in asked(shop)[0]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +240,7 @@ def _divergences(*spoken: bool) -> list[Divergence]:
 def test_of_many_differences_both_kinds_are_asked_about() -> None:
     found = chosen(_divergences(*[True] * 9, *[False] * 9))
     assert len(found) == MOST_ASKED
-    assert {one.speaks for one in found} == {True, False}
+    assert {one.excused for one in found} == {True, False}
     assert chosen(_divergences(*[True] * 9, *[False] * 9)) == found
 
 

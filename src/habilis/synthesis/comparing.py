@@ -233,7 +233,7 @@ class _Comparing:
         results = {result.output for _, result in said if result.word == "agrees"}
         crowd = Crowd(old.runnable, new, self.replayer, self.scratch, search, results)
         async for parted in crowd.parted():
-            yield [Input(given, speaks) for given in parted[:AT_ONCE]]
+            yield [Input(given, speaks) for given in sorted(parted, key=domain.explained)[:AT_ONCE]]
         if not _enough(said):
             yield [Input(given, True) for given in crowd.telling[:TELLING]]
 

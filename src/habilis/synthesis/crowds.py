@@ -32,11 +32,11 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class _Met:
-    """What both versions came to on one input: they part on it, or agree on a result (as a text); or neither. `new`:
-    one of them went where it had not gone before."""
+    """What both versions came to on one input: they part on it, or agree on a result (both as texts); or neither.
+    `new`: one of them went where it had not gone before."""
 
     given: Given
-    parts: bool = False
+    parts: tuple[str, str] | None = None
     agreed: str = ""
     new: bool = False
 
@@ -53,9 +53,11 @@ class Crowd:
     search: Search
     results: set[str]
     telling: list[Given] = field(default_factory=list)
+    _parts: set[tuple[str, str]] = field(default_factory=set)
 
     async def parted(self) -> AsyncIterator[list[Given]]:
-        """Round by round the inputs on which the versions part. What reached further is edited in the next one.
+        """Round by round the inputs on which the versions part, those first on which they part as on none before. What
+        reached further is edited in the next one.
 
         A round tells nothing where a version has no word at all: one call took all the time. Raises OSError.
         """
@@ -67,7 +69,15 @@ class Crowd:
                 if self._tells(one):
                     self.results.add(one.agreed)
                     self.telling.append(one.given)
-            yield [one.given for one in met if one.parts]
+            yield self._as_never_before([one for one in met if one.parts])
+
+    def _as_never_before(self, parted: Sequence[_Met]) -> list[Given]:
+        first, others = [], []
+        for one in parted:
+            assert one.parts is not None
+            (others if one.parts in self._parts else first).append(one.given)
+            self._parts.add(one.parts)
+        return first + others
 
     def _tells(self, one: _Met) -> bool:
         return bool(one.agreed) and one.agreed not in self.results
@@ -110,7 +120,7 @@ def _met(given: Given, one: CrowdCall, other: CrowdCall) -> _Met:
     if _failed(one) or is_empty(one.output):
         return _Met(given, new=new)
     if _failed(other) or not equal(one.output, other.output):
-        return _Met(given, parts=True, new=new)
+        return _Met(given, parts=(result_key(one.output), result_key(other.output)), new=new)
     return _Met(given, agreed=result_key(one.output), new=new)
 
 

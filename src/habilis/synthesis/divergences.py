@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.contract.records import RecordedCall
 from habilis.inputs.domain import fine
 from habilis.judging.preference import MOST_ASKED, Differing, Preferred
-from habilis.synthesis.replay import compact
+from habilis.synthesis.replay import compact, result_key
 from habilis.synthesis.shown_files import begins
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ FILE_LINES, FILE_CHARS = 20, 1200
 
 @dataclass(frozen=True)
 class Divergence:
-    """A call on which the versions gave `old` and `new`; `failed`: the new one gave none, for that reason. `speaks`: by
-    the rules it speaks against the new one."""
+    """A call on which the versions gave `old` and `new`; `failed`: the new one gave none, for that reason. `excused`:
+    by the rules a mend may differ there."""
 
     given: Given
     old: Any
     new: Any
-    speaks: bool
+    excused: bool
     failed: str = ""
 
     @property
@@ -49,6 +49,11 @@ class Divergence:
             f"fails: {self.failed}" if self.failed else compact(self.new, SHOWN_CHARS),
             files,
         )
+
+    @property
+    def pair(self) -> str:
+        """Both results as one text."""
+        return f"{result_key(self.old)} {self.failed or result_key(self.new)}"
 
     @property
     def contents(self) -> dict[str, bytes]:
@@ -73,16 +78,18 @@ class Divergence:
 
 
 def chosen(found: Sequence[Divergence]) -> list[Divergence]:
-    """Those that a judge is asked about: of what speaks against the new version and of what the rules excuse in turn,
-    each the one that shows most that the others do not."""
-    left = [[one for one in found if one.speaks is speaks] for speaks in (True, False)]
+    """Those that a judge is asked about: of what the rules do not excuse and of what they do in turn, each one with two
+    results that no other has, if there is one, and that shows most that the others do not."""
+    left = [[one for one in found if one.excused is excused] for excused in (False, True)]
     seen: set[str] = set()
+    pairs: set[str] = set()
     asked: list[Divergence] = []
     while any(left) and len(asked) < MOST_ASKED:
         for group in left:
             if group and len(asked) < MOST_ASKED:
-                best = max(group, key=lambda one: len(set(fine(one.given)) - seen))
+                best = max(group, key=lambda one: (one.pair not in pairs, len(set(fine(one.given)) - seen)))
                 group.remove(best)
+                pairs.add(best.pair)
                 seen.update(fine(best.given))
                 asked.append(best)
     return asked

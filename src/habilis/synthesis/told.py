@@ -64,7 +64,7 @@ class Reading:
             if is_empty(before.output):
                 return Told("")
             why = _why(now)
-            differs = Divergence(one.given, before.output, None, one.inside, why)
+            differs = Divergence(one.given, before.output, None, False, why)
             return Told("lost", f"{line} {why}", differs=differs if self.mends else None)
         if equal(before.output, now.output):
             return Told("" if is_empty(before.output) else "agrees", output=result_key(now.output))
@@ -74,7 +74,7 @@ class Reading:
         if not self.mends:
             return Told("counter", text)
         excused = self.domain.explained(one.given)
-        differs = Divergence(one.given, before.output, now.output, one.inside and not excused)
+        differs = Divergence(one.given, before.output, now.output, excused)
         return Told("" if excused else "counter", text, differs=differs)
 
 
