@@ -38,6 +38,7 @@ import pytest
 from habilis.contract.taskfiles import gather, view
 from habilis.questions.prompts import SeenFile
 
+from ..marks import promised
 from .test_queries import answered_in
 
 HERE = Path(__file__).parent
@@ -159,9 +160,7 @@ def test_most_are_answered_and_none_wrongly(half: str) -> None:
     assert outcomes.count("right") >= RIGHT[half] - TOLERANCE
 
 
-@pytest.mark.slow
-@pytest.mark.promise
-@pytest.mark.parametrize("name", [name for name in RIGHT if name.startswith("strangers")])
+@pytest.mark.parametrize("name", promised(name for name in RIGHT if name.startswith("strangers")))
 def test_most_questions_of_strangers_are_answered_and_none_wrongly(name: str) -> None:
     asked = json.loads((HERE / f"{name}_questions.json").read_text("utf-8"))
     outcomes = [outcome(one, HERE / f"{name}_files") for one in asked]

@@ -28,7 +28,7 @@ from habilis.sandbox.processes.interpreter import FLAGS
 from .. import nursery
 
 WITHIN_S = 30.0
-INSTANTS, FORKING = 30, 900
+INSTANTS, FORKING = 15, 900
 PARENT = """
     import subprocess, sys, time
     from habilis.sandbox.processes.attached import attached

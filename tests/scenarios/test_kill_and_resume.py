@@ -67,8 +67,9 @@ PROMISED = pytest.mark.promise(long=True)
 @pytest.mark.parametrize(
     ("short", "share"),
     [
-        pytest.param(LONG, 4, marks=PROMISED, id="every fourth of the long way"),
-        pytest.param(SHORT, 1, marks=PROMISED, id="the short way"),
+        pytest.param(LONG, 8, marks=PROMISED, id="every eighth of the long way"),
+        pytest.param(SHORT, 2, marks=PROMISED, id="every second of the short way"),
+        pytest.param(SHORT, 1, id="the short way"),
         pytest.param(LONG, 1, id="the long way"),
     ],
 )

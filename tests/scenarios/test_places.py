@@ -91,8 +91,8 @@ PROMISED = pytest.mark.promise(long=True)
 @pytest.mark.parametrize(
     ("asked", "points"),
     [
-        pytest.param(SHORT, 40, marks=PROMISED, id="many a write"),
-        pytest.param(MENDED, 10, marks=PROMISED, id="a mended tool"),
+        pytest.param(SHORT, 20, marks=PROMISED, id="many a write"),
+        pytest.param(MENDED, 5, marks=PROMISED, id="a mended tool"),
         pytest.param(SHORT, None, id="every write"),
         pytest.param(MENDED, 30, id="a mended tool, at more of them"),
     ],

@@ -113,7 +113,7 @@ async def done(world: World, training: Training, name: str, lost: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moments", [pytest.param(5, marks=pytest.mark.promise(long=True)), 30])
+@pytest.mark.parametrize("moments", [pytest.param(4, marks=pytest.mark.promise(long=True)), 30])
 @pytest.mark.parametrize("runner", RUNNERS)
 async def test_signals_at_many_moments_lose_no_reply_and_leave_nothing(world: World, runner: str, moments: int) -> None:
     numbers = [ENDS[moment % len(ENDS)] for moment in range(moments)]

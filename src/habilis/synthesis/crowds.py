@@ -72,7 +72,8 @@ class Crowd:
             yield self._as_never_before([one for one in met if one.parts])
 
     def _as_never_before(self, parted: Sequence[_Met]) -> list[Given]:
-        first, others = [], []
+        first: list[Given] = []
+        others: list[Given] = []
         for one in parted:
             assert one.parts is not None
             (others if one.parts in self._parts else first).append(one.given)

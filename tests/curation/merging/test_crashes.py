@@ -273,7 +273,7 @@ def curate(folder: Path, base_url: str, point: str = "", when: str = "after") ->
 @pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
-    "point", [pytest.param(point, marks=() if at % 2 else pytest.mark.promise) for at, point in enumerate(POINTS)]
+    "point", [pytest.param(point, marks=() if at % 3 else pytest.mark.promise) for at, point in enumerate(POINTS)]
 )
 def test_killed_for_real_at_a_point_a_step_comes_to_the_same(
     point: str, tmp_path: Path, template: Path, sandbox_level: str, known_whole: dict[str, str]

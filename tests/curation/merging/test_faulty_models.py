@@ -16,7 +16,7 @@ from habilis.demo.understanding import all_operations
 from habilis.library import Library
 from habilis.questions.operations import Fields
 
-from ...marks import some
+from ...marks import promised, some
 from .conftest import Stage
 
 DISTANCES = ("levenshtein_distance", "hamming_distance")
@@ -86,7 +86,7 @@ async def test_without_a_fault_each_job_becomes_one_tool(stage: Stage) -> None:
     assert len(stage.names()) == 2, report.evidence
 
 
-@pytest.mark.parametrize("kind", some(OF_CLUSTERS))
+@pytest.mark.parametrize("kind", promised(OF_CLUSTERS))
 async def test_whatever_is_wrong_with_the_clusters_no_call_is_lost(stage: Stage, kind: str) -> None:
     report = await step(stage, {"cluster": f"offline:faulty:{kind}"})
     await whole_and_true(stage, report)
@@ -111,7 +111,7 @@ async def test_whatever_is_wrong_with_a_merged_tool_it_replaces_none_that_it_is_
     assert sum(" stay: " in line for line in report.evidence) == 2
 
 
-@pytest.mark.parametrize("seed", some(range(6)))
+@pytest.mark.parametrize("seed", promised(range(6)))
 async def test_whatever_a_careless_model_draws_no_call_is_lost(stage: Stage, seed: int) -> None:
     report = await step(stage, dict.fromkeys(("cluster", "builder"), f"offline:faulty:{seed}"))
     await whole_and_true(stage, report)

@@ -36,7 +36,7 @@ from ...toolshop import QuickHost
 from .conftest import Stage
 from .losses import FILES, Tool, Values, expected, pool, right, wrong
 
-CASES, PROMISED, QUICK = 500, 60, 3
+CASES, PROMISED, QUICK = 500, 30, 3
 FOUND = (21, 213, 515)
 """Cases that were lost once: letters in another order, a letter that only the code lists."""
 OFTEN = 3
