@@ -148,18 +148,17 @@ def attempts() -> Iterator[Any]:
 def _when(attack: Attack, number: int, level: str, user: str, way: str) -> list[pytest.MarkDecorator]:
     """The quick run makes every other attempt at one back end, as one user, warm if it can. Continuous integration
     makes the others so, and all of them warm, as root, in a zygote's sandbox, which is of the level of bubblewrap;
-    cold, which takes an interpreter, every other one, and each that has a door, at one back end."""
+    cold, which takes an interpreter, every other one at one back end, and each that has a door at each."""
     other_half = level == "zygote" or (level == "bubblewrap") == (user == "root")
     rare = attack.slow or other_half or (way == "cold" and not attack.granted)
     rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
-    usual = not rare and ((level == "landlock") == bool(number % 2) or attack.granted)
-    if usual and number // 2 % 2 == 0:
+    if not rare and number // 2 % 2 == 0 and ((level == "landlock") == bool(number % 2) or attack.granted):
         return []
     if way == "warm":
         its_turn = level == "zygote"
     else:
-        its_turn = (attack.granted or number % 2 == 0) and BACK_ENDS[number // 2 % len(BACK_ENDS)] == level
-    promised = usual or (user == "root" and its_turn)
+        its_turn = attack.granted or (number % 2 == 0 and BACK_ENDS[number // 2 % len(BACK_ENDS)] == level)
+    promised = not rare or (user == "root" and its_turn)
     return [pytest.mark.slow, *([pytest.mark.promise] if promised else [])]
 
 

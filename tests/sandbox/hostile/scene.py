@@ -131,15 +131,19 @@ class Scene:
     def _facts_ready(self) -> None:
         self.facts["udp_port"] = self.udp_port
         self._files, self._host = self._all_files(), host_state()
-        self._programs = marks_below(Path(self.facts["cache"]))
+        self._programs = self._cache()
 
     def again(self, source: str) -> None:
         """Make ready for the next attempt."""
         tempfile.tempdir = str(self.temporary)
-        for path in self.workspace.iterdir():
-            if path != self.inside:
-                subprocess.run(["chmod", "-R", "u+rwx", "--", str(path)], stderr=subprocess.DEVNULL, check=False)
-                subprocess.run(["rm", "-rf", "--", str(path)], check=True)
+        left = [path for path in self.workspace.iterdir() if path != self.inside]
+        folders = [str(path) for path in left if path.is_dir() and not path.is_symlink()]
+        for path in left:
+            if str(path) not in folders:
+                path.unlink()
+        if folders:  # programs do not mind how deep they are
+            subprocess.run(["chmod", "-R", "u+rwx", "--", *folders], stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(["rm", "-rf", "--", *folders], check=True)
         self.module.write_text(source, encoding="utf-8")
         self._facts_ready()
 
@@ -200,8 +204,11 @@ class Scene:
             strays -= KEPT_VICTIMS | {self.victim.pid}
         return [f"processes were left behind: {sorted(strays)}"] if strays else []
 
+    def _cache(self) -> dict[str, Any]:
+        return marks_below(Path(self.facts["cache"]), contents=False)
+
     def _cache_now(self) -> dict[str, Any]:
-        return {name: marks for name, marks in marks_below(Path(self.facts["cache"])).items() if name in self._programs}
+        return {name: marks for name, marks in self._cache().items() if name in self._programs}
 
     def _all_files(self) -> dict[str, Any]:
         return marks_below(self.folder, leave_out=(self.workspace, self.temporary))
@@ -293,27 +300,33 @@ def add_key() -> int:
     return max(0, int(made))
 
 
-def marks_below(folder: Path, leave_out: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """All that can be changed of each file: content, mode, owner, names, attributes, flags' trace in ctime."""
+def marks_below(folder: Path, leave_out: tuple[Path, ...] = (), *, contents: bool = True) -> dict[str, Any]:
+    """All that can be changed of each file: content, mode, owner, names, attributes, flags' trace in ctime, which tells
+    of a changed content too where the file was there for a while."""
     found: dict[str, Any] = {}
-    for where, folders, names in os.walk(folder):
-        for name in (".", *names, *(f for f in folders if Path(where, f).is_symlink())):
-            path = Path(where, name)
-            if any(path.is_relative_to(one) for one in leave_out):
-                continue
-            about = path.lstat()
-            content = path.read_bytes() if stat.S_ISREG(about.st_mode) else b""
-            # the host itself touches an environment's mark at each use
-            changed = about.st_ctime_ns if stat.S_ISREG(about.st_mode) and name != MARK else 0
-            found[str(path.relative_to(folder))] = (
-                about.st_mode,
-                about.st_uid,
-                about.st_nlink * bool(changed),
-                changed,
-                content,
-            )
-        folders[:] = [f for f in folders if Path(where, f) not in leave_out]
+    top, left_out = str(folder), {str(one) for one in leave_out}
+    pending = [top]
+    while pending:
+        where = pending.pop()
+        found[where[len(top) + 1 :] or "."] = _marks(where, os.lstat(where), contents=contents)
+        try:
+            below = list(os.scandir(where))
+        except OSError:
+            continue
+        for one in below:
+            if not one.is_dir(follow_symlinks=False):
+                found[one.path[len(top) + 1 :]] = _marks(one.path, os.lstat(one.path), contents=contents)
+            elif one.path not in left_out:
+                pending.append(one.path)
     return found
+
+
+def _marks(path: str, about: os.stat_result, *, contents: bool) -> tuple[Any, ...]:
+    regular = stat.S_ISREG(about.st_mode)
+    # the host itself touches an environment's mark at each use
+    changed = about.st_ctime_ns if regular and not path.endswith(f"/{MARK}") else 0
+    content = Path(path).read_bytes() if regular and (contents or not changed) else b""
+    return (about.st_mode, about.st_uid, about.st_nlink * bool(changed), changed, about.st_size * regular, content)
 
 
 def host_state() -> dict[str, Any]:
