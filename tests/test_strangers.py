@@ -130,7 +130,7 @@ def test_settings_of_a_stranger_start_a_program_only_where_a_person_trusts_them(
 ) -> None:
     """With --trust the program is started: the control that the settings are live."""
     canary = here / "canary"
-    source = {"mcp": {"command": ["/bin/sh", "-c", f"touch {canary}"]}, "open_timeout_s": 5.0}
+    source = {"mcp": {"command": ["/bin/sh", "-c", f"touch {canary}"]}, "open_timeout_s": 60.0}
     theirs(chosen_settings={"models.basic.model": "offline", "sources.evil": source})
     code = main(["run", "--resume", "--run-dir", "runs/gift", "--quiet", *(["--trust"] if trusted else [])])
     assert canary.exists() == trusted

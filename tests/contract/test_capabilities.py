@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from habilis.contract.bindings import Code
 from habilis.contract.capabilities import Capabilities, Grant, Malformed, declared, together
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.hosts import HostGrant, HostGrants
@@ -183,7 +184,7 @@ SHOWN = [
 
 @pytest.mark.parametrize(("source", "needs"), SHOWN, ids=[source for source, _ in SHOWN])
 def test_the_source_shows_what_a_tool_needs_and_no_more(source: str, needs: dict[str, object]) -> None:
-    assert inferred(ast.parse(source)) == Capabilities(**needs)
+    assert inferred(Code.of(ast.parse(source))) == Capabilities(**needs)
 
 
 def test_what_is_only_said_is_no_need(source_of: Source) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from habilis.contract.bindings import Code
 from habilis.contract.capabilities import Capabilities
 from habilis.contract.constructs import constructs
 from habilis.demo.toolbox import source_for
@@ -66,19 +67,19 @@ HONEST = [
 
 @pytest.mark.parametrize(("source", "reason"), FAULTS.items(), ids=FAULTS)
 def test_each_is_named_with_its_line(source: str, reason: str) -> None:
-    found = constructs(ast.parse(f"# a comment\n{source}"), Capabilities())
+    found = constructs(Code.of(ast.parse(f"# a comment\n{source}")), Capabilities())
     assert any(reason in str(one) for one in found), found
     assert all(str(one).startswith(f"line {one.line}: ") and one.line > 1 for one in found)
 
 
 @pytest.mark.parametrize("source", HONEST)
 def test_what_is_only_alike_passes(source: str) -> None:
-    assert constructs(ast.parse(source), Capabilities()) == ()
+    assert constructs(Code.of(ast.parse(source)), Capabilities()) == ()
 
 
 def test_a_tool_that_says_where_it_reaches_may_reach() -> None:
     tree = ast.parse("import requests\nrequests.get(input.url)")
-    assert constructs(tree, Capabilities(network=("*",))) == ()
+    assert constructs(Code.of(tree), Capabilities(network=("*",))) == ()
 
 
 def tool_sources() -> Iterator[tuple[str, str]]:
@@ -108,6 +109,6 @@ def test_no_honest_tool_of_this_tree_is_refused() -> None:
             continue
         seen += 1
         # an early file says nowhere which hosts it reaches; new ones are asked to
-        refused += [f"{name}: {one}" for one in constructs(tree, Capabilities(network=("*",)))]
+        refused += [f"{name}: {one}" for one in constructs(Code.of(tree), Capabilities(network=("*",)))]
     assert seen > 55
     assert refused == []

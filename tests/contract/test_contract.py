@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from habilis.contract.bindings import Code
 from habilis.contract.capabilities import Capabilities
 from habilis.contract.constructs import constructs
 from habilis.contract.contract import (
@@ -94,7 +95,7 @@ def test_whatever_a_model_writes_is_a_contract_or_refused_with_a_reason(
             tree = ast.parse(source)
         except (SyntaxError, ValueError):
             continue
-        assert all(str(found) for found in constructs(tree, Capabilities()))
+        assert all(str(found) for found in constructs(Code.of(tree), Capabilities()))
         assert may_be_loaded_early(source) in (True, False)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from habilis.contract.bindings import Code
 from habilis.contract.contract import read_contract
 from habilis.contract.effects import infer_effects, stronger
 
@@ -224,7 +225,7 @@ WRITES = [
 
 def shown(body: str) -> str:
     lines = body.replace("; ", "\n").splitlines()
-    return infer_effects(ast.parse("def run(input):\n" + "\n".join(f"    {line}" for line in lines)))
+    return infer_effects(Code.of(ast.parse("def run(input):\n" + "\n".join(f"    {line}" for line in lines))))
 
 
 @pytest.mark.parametrize("body", PURE)
@@ -262,7 +263,7 @@ def test_nothing_harmless_beside_it_makes_a_writer_look_better(pure: str, reads:
     ],
 )
 def test_a_declared_effect_counts_when_it_is_stronger(declared: str | None, body: str, counts: str) -> None:
-    found = infer_effects(ast.parse(body.replace("; ", "\n")))
+    found = infer_effects(Code.of(ast.parse(body.replace("; ", "\n"))))
     assert stronger(declared or found, found) == counts  # type: ignore[arg-type]
 
 

@@ -1,22 +1,40 @@
-"""Which thing a name in a tool's source means, as far as its syntax tells: `r` after `from os import remove as r`."""
+"""A tool's source looked through once, and which thing a name in it means, as far as its syntax tells: `r` after
+`from os import remove as r`."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from habilis.core.parsing import nodes_of
 
 _INNER = {"os", "sys", "shutil", "subprocess", "io", "builtins", "importlib", "pathlib", "socket", "ctypes", "codecs"}
 """Modules that others hold as attributes: `logging.os` is `os`."""
 
 
+@dataclass(frozen=True)
+class Code:
+    """The nodes of a module that do something, and what its names mean."""
+
+    nodes: tuple[ast.AST, ...]
+    bindings: Bindings
+
+    @classmethod
+    def of(cls, tree: ast.Module) -> Code:
+        nodes = nodes_of(tree)
+        quiet = {id(node) for node in _said_only(nodes)}
+        return cls(tuple(node for node in nodes if id(node) not in quiet), Bindings(nodes))
+
+
 class Bindings:
     """The imports and plain text constants of a module, wherever in it they stand."""
 
-    def __init__(self, tree: ast.AST) -> None:
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.modules: dict[str, int] = {}
         self._meant: dict[str, str] = {}
         self._texts: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Import):
                 self._import(node)
             elif isinstance(node, ast.ImportFrom):
@@ -91,13 +109,13 @@ class Bindings:
             self._texts.setdefault(target.id, value.value)
 
 
-def said_only(tree: ast.Module) -> Iterator[ast.AST]:
+def _said_only(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Parts of a module that describe it and do nothing: docstrings, `__TOOL_META__`, descriptions of fields."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
         elif (
             isinstance(node, ast.Assign)
             and any(isinstance(t, ast.Name) and t.id == "__TOOL_META__" for t in node.targets)
         ) or (isinstance(node, ast.keyword) and node.arg in ("description", "title", "examples", "json_schema_extra")):
-            yield from ast.walk(node.value)
+            yield from nodes_of(node.value)

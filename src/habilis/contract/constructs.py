@@ -10,9 +10,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from habilis.contract.bindings import Bindings, said_only
+from habilis.contract.bindings import Bindings, Code
 from habilis.contract.capabilities import Capabilities, inside
 from habilis.contract.inference import NETWORK_MODULES, OF_OTHER_USE, inferred
+from habilis.core.parsing import nodes_of
 from habilis.core.types import Frozen
 
 _MODULES = {
@@ -59,14 +60,11 @@ class Construct(Frozen):
         return f"line {self.line}: {self.reason}"
 
 
-def constructs(tree: ast.Module, capabilities: Capabilities) -> tuple[Construct, ...]:
+def constructs(code: Code, capabilities: Capabilities) -> tuple[Construct, ...]:
     """What stands in a tool's source and should not, in the order of its lines. `capabilities` are all it asks for."""
-    bindings = Bindings(tree)
-    quiet = {id(node) for node in said_only(tree)}
-    found = [*_imported(bindings), *_unasked_network(tree, bindings, capabilities), *_forks_in_loops(tree, bindings)]
-    for node in ast.walk(tree):
-        if id(node) in quiet:
-            continue
+    bindings = code.bindings
+    found = [*_imported(bindings), *_unasked_network(code, capabilities), *_forks_in_loops(code)]
+    for node in code.nodes:
         if isinstance(node, (ast.Name, ast.Attribute)):
             found += _named(node, bindings)
         elif isinstance(node, ast.Call):
@@ -83,23 +81,24 @@ def _imported(bindings: Bindings) -> Iterator[Construct]:
             yield Construct(line=line, reason=f"import of {top}: {why}")
 
 
-def _unasked_network(tree: ast.Module, bindings: Bindings, capabilities: Capabilities) -> Iterator[Construct]:
+def _unasked_network(code: Code, capabilities: Capabilities) -> Iterator[Construct]:
     """A module that needs the network, where neither the tool nor its source says which hosts."""
-    module = next((one for one in bindings.modules if one in NETWORK_MODULES - OF_OTHER_USE), None)
-    if module is None or capabilities.network or inferred(tree).network:
+    modules = code.bindings.modules
+    module = next((one for one in modules if one in NETWORK_MODULES - OF_OTHER_USE), None)
+    if module is None or capabilities.network or inferred(code).network:
         return
     yield Construct(
-        line=bindings.modules[module],
+        line=modules[module],
         reason=f'{module} needs the network: name the hosts in __TOOL_META__["capabilities"] = '
         '{"network": ["api.example.org"]}, or ["*"] when they come as arguments',
     )
 
 
-def _forks_in_loops(tree: ast.Module, bindings: Bindings) -> Iterator[Construct]:
-    for loop in ast.walk(tree):
+def _forks_in_loops(code: Code) -> Iterator[Construct]:
+    for loop in code.nodes:
         if isinstance(loop, (ast.While, ast.For)):
-            for node in ast.walk(loop):
-                if isinstance(node, ast.Call) and bindings.dotted(node.func) in ("os.fork", "os.forkpty"):
+            for node in nodes_of(loop):
+                if isinstance(node, ast.Call) and code.bindings.dotted(node.func) in ("os.fork", "os.forkpty"):
                     yield Construct(line=node.lineno, reason="a fork in a loop; a tool may start few processes")
 
 

@@ -16,6 +16,7 @@ import pydantic
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from habilis.contract.bindings import Code
 from habilis.contract.capabilities import Capabilities, Malformed, declared, seconds
 from habilis.contract.effects import infer_effects, stronger
 from habilis.contract.examples import META, Example, ExampleFlaw, read_examples
@@ -63,7 +64,8 @@ def read_contract(source: str) -> Contract:
     meta = _meta(tree)
     _check_parts(tree)
     said = _effects(meta)
-    shown = infer_effects(tree)
+    code = Code.of(tree)
+    shown = infer_effects(code)
     examples, flaws = read_examples(meta.get("examples"))
     return Contract(
         name=_name(meta),
@@ -72,7 +74,7 @@ def read_contract(source: str) -> Contract:
         effects=stronger(said or shown, shown),
         examples=examples,
         flaws=flaws,
-        capabilities=_capabilities(meta).with_inferred(inferred(tree)),
+        capabilities=_capabilities(meta).with_inferred(inferred(code)),
     )
 
 

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from habilis.contract.bindings import Bindings, said_only
+from habilis.contract.bindings import Bindings, Code
 from habilis.contract.inference import is_network
 from habilis.contract.known_calls import known
 from habilis.core.types import Effects
@@ -103,18 +103,16 @@ def stronger(one: Effects, other: Effects) -> Effects:
     return max(one, other, key=_ORDER.index)
 
 
-def infer_effects(tree: ast.Module) -> Effects:
+def infer_effects(code: Code) -> Effects:
     """The strongest effect that the source of a tool shows or may have."""
-    return _Reader(tree).effects()
+    return _Reader(code).effects()
 
 
 class _Reader:
     """One look through a module. Every expression is judged by what it names, called or not."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._bindings = Bindings(tree)
-        quiet = {id(node) for node in said_only(tree)}
-        self._nodes = [node for node in ast.walk(tree) if id(node) not in quiet]
+    def __init__(self, code: Code) -> None:
+        self._bindings, self._nodes = code.bindings, code.nodes
         self._called = {id(node.func): node for node in self._nodes if isinstance(node, ast.Call)}
         self._held = {id(n.value) for n in self._nodes if isinstance(n, ast.Attribute)}
         self._foreign = any(map(_is_foreign, self._bindings.modules))

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from habilis.contract.bindings import Bindings, said_only
+from habilis.contract.bindings import Bindings, Code
 from habilis.contract.capabilities import OURS, Capabilities, inside
 from habilis.contract.hosts import HostGrant
 from habilis.core.types import CallOutcome
@@ -50,11 +50,9 @@ _GIVEN_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/tmp", "/dev", "/pro
 _MISSING_NAME = re.compile(r"^KeyError: '([A-Z][A-Z0-9_]{1,99})'")
 
 
-def inferred(tree: ast.Module) -> Capabilities:
+def inferred(code: Code) -> Capabilities:
     """The needs that a tool's source shows."""
-    found = Bindings(tree)
-    quiet = {id(node) for node in said_only(tree)}
-    nodes = [node for node in ast.walk(tree) if id(node) not in quiet]
+    found, nodes = code.bindings, code.nodes
     names = {*found.modules, *_dotted(nodes, found)}
     online = any(is_network(name) for name in found.modules if name not in OF_OTHER_USE) or bool(_SOCKETS & names)
     hosts = tuple(dict.fromkeys([*(_addresses(nodes) if online else ()), *_hosts_of_calls(nodes, found)]))

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from habilis.core.parsing import syntax_tree
+from habilis.core.parsing import nodes_of, syntax_tree
 
 _FIXED = frozenset({"InputModel", "OutputModel", "run", "__TOOL_META__"})
 """What the host knows by name."""
@@ -32,7 +32,7 @@ def code_digest(source: str) -> str:
     """
     try:
         tree = syntax_tree(source)
-        if not any(_name_of(node) in _SEES_NAMES for node in ast.walk(tree)):
+        if not any(_name_of(node) in _SEES_NAMES for node in nodes_of(tree)):
             tree = _normal(tree)
         said = ast.dump(tree, annotate_fields=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -76,7 +76,7 @@ def _normal(tree: ast.Module) -> ast.Module:
     bound = set(_bound(body))
     if bound & imports.origins.keys():  # a name that is more than what was imported
         return tree
-    spoken = {word.arg for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords if word.arg}
+    spoken = {word.arg for node in nodes_of(tree) if isinstance(node, ast.Call) for word in node.keywords if word.arg}
     kept = {name: name for name in bound & _FIXED}
     top = _Scope(dict.fromkeys(bound, "") | kept)
     renamed = _Renamer(imports, spoken, top)
@@ -142,7 +142,7 @@ def _own(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
         if isinstance(node, _Function | ast.ClassDef):
             continue
         if isinstance(node, _Comprehension):
-            yield from (inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+            yield from (inner.target for inner in nodes_of(node) if isinstance(inner, ast.NamedExpr))
             continue
         todo.extend(ast.iter_child_nodes(node))
 

@@ -35,6 +35,19 @@ def tree_of(source: str) -> ast.Module | None:
         return None
 
 
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """`tree` and all nodes below it, in the order of `ast.walk`, which takes twice the time."""
+    found = [tree]
+    for node in found:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                found += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
 def expression_tree(source: str) -> ast.expr:
     """The tree of one expression. Raises as `syntax_tree` does."""
     tree: ast.Expression = _parsed(source, "eval")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from habilis.core.parsing import tree_of
+from habilis.core.parsing import nodes_of, tree_of
 
 MOST, MOST_CHARS = 40, 40
 _ABOUT = ("InputModel", "OutputModel")
@@ -51,11 +51,11 @@ def constants(*sources: str) -> Constants:
 
 
 def _borders(tree: ast.AST) -> Iterator[int | float]:
-    for function in ast.walk(tree):
+    for function in nodes_of(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
-        own = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
-        for node in ast.walk(function):
+        own = {arg.arg for arg in nodes_of(function.args) if isinstance(arg, ast.arg)}
+        for node in nodes_of(function):
             if not isinstance(node, ast.Compare):
                 continue
             sides = [node.left, *node.comparators]

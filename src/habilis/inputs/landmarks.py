@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from habilis.core.parsing import tree_of
+from habilis.core.parsing import nodes_of, tree_of
 
 _ASKING = frozenset(
     """
@@ -51,7 +51,7 @@ NO_LANDMARKS = Landmarks()
 def landmarks(*sources: str) -> Landmarks:
     """Those of `sources`; what is no code has none."""
     trees = [tree for source in sources if (tree := tree_of(source)) is not None]
-    functions = [one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]
+    functions = [one for tree in trees for one in nodes_of(tree) if isinstance(one, ast.FunctionDef)]
     return Landmarks(
         frozenset(value for function in functions for value in _items(function)),
         frozenset(unit for tree in trees for unit in _units(tree)),
@@ -72,7 +72,7 @@ def _items(function: ast.FunctionDef) -> Iterator[float]:
 def _units(tree: ast.AST) -> Iterator[int]:
     """By what it divides, be it said as a division, a remainder, a mask of bits or a shift of them."""
     named = _assigned(tree)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, (ast.BinOp, ast.AugAssign)):
             right = node.right if isinstance(node, ast.BinOp) else node.value
             number = _number(named.get(right.id, right) if isinstance(right, ast.Name) else right)
@@ -112,7 +112,7 @@ def _signs(function: ast.FunctionDef) -> Iterator[str]:
     for sides in _compared(function):
         yield from (sign for text in _texts(sides) if len(text) <= _SHORT for sign in text)
         yield from (_ALPHABETS[name] for side in sides if (name := _name(side)) in _ALPHABETS)
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in _KINDS:
                 yield _KINDS[node.func.attr]
@@ -123,7 +123,7 @@ def _signs(function: ast.FunctionDef) -> Iterator[str]:
 
 
 def _words(tree: ast.AST) -> Iterator[tuple[str, ...]]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
             parts = node.keys if isinstance(node, ast.Dict) else node.elts
             texts = tuple(one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str))
@@ -136,7 +136,7 @@ def _looked_up(tree: ast.AST) -> Iterator[tuple[str, ...]]:
     """The texts that one thing, by its name, is compared with, or looked up among, all over the code."""
     named = _assigned(tree)
     asked: dict[str, list[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         for what, among in _asked(node):
             listed = named.get(among.id, among) if isinstance(among, ast.Name) else among
             asked.setdefault(_name(what), []).extend(_listed(listed))
@@ -152,7 +152,7 @@ def _asked(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKING_UP:
         yield from ((one, node.func.value) for one in node.args[:1])
     elif isinstance(node, ast.Match):
-        patterns = (part for case in node.cases for part in ast.walk(case.pattern))
+        patterns = (part for case in node.cases for part in nodes_of(case.pattern))
         yield from ((node.subject, part.value) for part in patterns if isinstance(part, ast.MatchValue))
 
 
@@ -170,7 +170,7 @@ def _texts(nodes: Iterable[ast.expr | None]) -> list[str]:
 def _asks_for_nothing(function: ast.FunctionDef) -> bool:
     """Whether it compares a parameter with an empty text or list, its length with 0, or takes its truth."""
     own = _own(function)
-    turned = (node.operand for node in ast.walk(function) if isinstance(node, ast.UnaryOp) and _is_not(node))
+    turned = (node.operand for node in nodes_of(function) if isinstance(node, ast.UnaryOp) and _is_not(node))
     if any(isinstance(one, (ast.Name, ast.Attribute)) and _names(one, own) for one in turned):
         return True
     return 0 in _lengths(function) or any(
@@ -197,22 +197,22 @@ def _name(node: ast.expr) -> str:
 
 
 def _compared(function: ast.FunctionDef) -> Iterator[list[ast.expr]]:
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Compare):
             yield [node.left, *node.comparators]
 
 
 def _own(function: ast.FunctionDef) -> frozenset[str]:
     """The names of a function's parameters, of those within it, and of what it takes from them one by one."""
-    own = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)}
-    for node in ast.walk(function):
+    own = {arg.arg for arg in nodes_of(function) if isinstance(arg, ast.arg)}
+    for node in nodes_of(function):
         if isinstance(node, (ast.For, ast.comprehension)) and _names(node.iter, own):
-            own |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+            own |= {part.id for part in nodes_of(node.target) if isinstance(part, ast.Name)}
     return frozenset(own)
 
 
 def _names(node: ast.expr, own: set[str] | frozenset[str]) -> bool:
-    return any(isinstance(part, ast.Name) and part.id in own for part in ast.walk(node))
+    return any(isinstance(part, ast.Name) and part.id in own for part in nodes_of(node))
 
 
 def _is_length(node: ast.expr) -> bool:

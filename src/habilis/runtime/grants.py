@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from habilis.config import CapabilitiesSettings, environment
+from habilis.contract.bindings import Code
 from habilis.contract.capabilities import NO_PROGRAMS, NOT_SET, UNKNOWN_HOST, Capabilities, Grant, Need, inside
 from habilis.contract.constructs import constructs
 from habilis.contract.contract import ContractError, read_contract
@@ -302,4 +303,4 @@ def _faults_of(path: Path, version: str, needs: Capabilities) -> tuple[str, ...]
 
 def _faults(source: str, needs: Capabilities) -> tuple[str, ...]:
     tree = tree_of(source)  # what does not parse does not run
-    return tuple(str(found) for found in constructs(tree, needs)) if tree is not None else ()
+    return tuple(str(found) for found in constructs(Code.of(tree), needs)) if tree is not None else ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from habilis.contract.bindings import Code
 from habilis.contract.effects import infer_effects
 from habilis.core.parsing import syntax_tree
 from habilis.core.ports import SandboxExit
@@ -41,7 +42,7 @@ def repeatable(ended: SandboxExit, source: str) -> bool:
 def effects_of(source: str) -> Effects:
     """What a tool of this source may do; what cannot be read may do anything."""
     try:
-        return infer_effects(syntax_tree(source))
+        return infer_effects(Code.of(syntax_tree(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "writes"
 

@@ -39,7 +39,7 @@ from habilis.synthesis.crowds import ANEW, Crowd
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
 from habilis.synthesis.real_calls import RealCalls
 from habilis.synthesis.replay import AT_ONCE, Replayer
-from habilis.synthesis.told import Reading, Told, told_by_same
+from habilis.synthesis.told import Reading, Telling, told_by_same
 
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias
@@ -125,7 +125,7 @@ class _Comparing:
         schema = self.versions.old.input_schema
         self._reading = self._known()
         every = possible(schema)
-        said: list[tuple[Input, Told]] = []
+        said: list[tuple[Input, Telling]] = []
         async for batch in self._batches(every, said):
             start = len(said)
             async with asyncio.TaskGroup() as group:
@@ -147,13 +147,15 @@ class _Comparing:
             settled=settled,
         )
 
-    def _ended(self, said: Sequence[tuple[Input, Told]]) -> bool:
+    def _ended(self, said: Sequence[tuple[Input, Telling]]) -> bool:
         """Whether more inputs could change nothing. A judge is asked only once, so all are made for it before."""
         asks = self.versions.mends and self.replayer.has_judge
         ended = any(result.sure for _, result in said) if asks else bool(_inside(said))
         return ended or _hopeless([result for _, result in said])
 
-    async def _ruled(self, said: list[tuple[Input, Told]]) -> tuple[list[tuple[Input, Told]], tuple[Divergence, ...]]:
+    async def _ruled(
+        self, said: list[tuple[Input, Telling]]
+    ) -> tuple[list[tuple[Input, Telling]], tuple[Divergence, ...]]:
         """`said` after a judge's word on where the versions differ, and where that was for the new one."""
         found = {n: result.differs for n, (_, result) in enumerate(said) if result.differs is not None}
         if not found or not self.replayer.has_judge or any(result.sure for _, result in said):
@@ -177,7 +179,7 @@ class _Comparing:
         return words
 
     async def _batches(
-        self, every: Sequence[Input] | None, said: Sequence[tuple[Input, Told]]
+        self, every: Sequence[Input] | None, said: Sequence[tuple[Input, Telling]]
     ) -> AsyncIterator[Sequence[Input]]:
         """All inputs, a few at a time; the later ones by what `said` has by then."""
         first = [Input(given, True) for given in self._of_others()] if every is None else every
@@ -205,7 +207,7 @@ class _Comparing:
             if _enough(said):
                 return
 
-    def _by_rule(self, said: Sequence[tuple[Input, Told]], either: Landmarks) -> Iterator[Sequence[Input]]:
+    def _by_rule(self, said: Sequence[tuple[Input, Telling]], either: Landmarks) -> Iterator[Sequence[Input]]:
         """Inputs at what either version's code looks for."""
         tried = [one.given for one, _ in said] + list(self._reading.domain.calls)
         found = [Input(given, True) for given in telling(self._marked, either, tried.__contains__)]
@@ -217,7 +219,7 @@ class _Comparing:
             yield [Input(given, self._reading.domain.holds(given)) for given in more]
 
     async def _of_crowd(
-        self, said: Sequence[tuple[Input, Told]], known: Constants, either: Landmarks
+        self, said: Sequence[tuple[Input, Telling]], known: Constants, either: Landmarks
     ) -> AsyncIterator[Sequence[Input]]:
         """Of hundreds of inputs without files, those on which the versions part; where too little was told, those too
         that give what no other gave.
@@ -267,7 +269,7 @@ class _Comparing:
         contents = {name: self.library.content(digest) for name, digest in record.files.items()}
         return Given(record.arguments, {name: content for name, content in contents.items() if content is not None})
 
-    async def _one(self, number: int, one: Input) -> Told:
+    async def _one(self, number: int, one: Input) -> Telling:
         versions, place = self.versions, self.scratch / f"{number}"
         before = await self._ran(versions.old.runnable, one.given, place / "old")
         now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new")
@@ -278,7 +280,7 @@ class _Comparing:
         if result.word in ("counter", "lost") or result.differs is not None:
             again = await self._ran(versions.old.runnable, one.given, place / "again")
             if not equal(again.output, before.output):
-                return Told("")  # it does not even agree with itself
+                return Telling("")  # it does not even agree with itself
         return result
 
     async def _ran(self, tool: Runnable, given: Given, place: Path) -> CallOutcome:
@@ -295,26 +297,26 @@ class _Comparing:
         return outcome
 
 
-def _enough(said: Sequence[tuple[Input, Told]]) -> bool:
+def _enough(said: Sequence[tuple[Input, Telling]]) -> bool:
     """Whether as much was told as a replacement needs, whatever the recorded calls add to it."""
     agreed = [result.output for _, result in said if result.word == "agrees"]
     return len(agreed) >= NEEDED and len(set(agreed)) >= NEEDED_RESULTS
 
 
-def _inside(said: Sequence[tuple[Input, Told]]) -> str:
+def _inside(said: Sequence[tuple[Input, Telling]]) -> str:
     """What ends a comparison at once; empty when nothing does."""
     ends = (result for one, result in said if result.sure or (one.inside and result.word in ("counter", "lost")))
     return next((result.text for result in ends), "")
 
 
-def _against(said: Sequence[tuple[Input, Told]]) -> str:
+def _against(said: Sequence[tuple[Input, Telling]]) -> str:
     """What speaks against the new version, be it that at the borders the old one alone answers; empty when nothing."""
     words = [result.word for one, result in said if not one.inside]
     lost = next((result.text for _, result in said if result.word == "lost"), "")
     return _inside(said) or ("" if "gained" in words else lost)
 
 
-def _hopeless(said: Sequence[Told]) -> bool:
+def _hopeless(said: Sequence[Telling]) -> bool:
     """Whether nothing was told, since what the tool reaches for is not granted here."""
     return sum(result.silent for result in said) >= SILENT and not any(result.word for result in said)
 

@@ -23,7 +23,7 @@ Word = Literal["agrees", "counter", "lost", "gained", ""]
 
 
 @dataclass(frozen=True)
-class Told:
+class Telling:
     """`sure`: it speaks against the new version wherever it lies. `silent`: a version had no word at all. `differs` is
     what a judge may be asked about."""
 
@@ -34,11 +34,11 @@ class Told:
     silent: bool = False
     differs: Divergence | None = None
 
-    def after(self, word: Preferred) -> Told:
+    def after(self, word: Preferred) -> Telling:
         """The same where a judge said of its difference who was right."""
         if self.differs is None or word == "unclear":
             return self
-        return Told("") if word == "new" else replace(self, word="counter", sure=True)
+        return Telling("") if word == "new" else replace(self, word="counter", sure=True)
 
 
 @dataclass(frozen=True)
@@ -52,33 +52,33 @@ class Reading:
     wrong: Collection[Given]
     mends: bool
 
-    def told(self, one: Input, before: CallOutcome, now: CallOutcome) -> Told:
+    def told(self, one: Input, before: CallOutcome, now: CallOutcome) -> Telling:
         """What `one` tells, to which the old version came to `before` and the new one to `now`."""
         if silent(before) or silent(now):
-            return Told("", silent=True)
+            return Telling("", silent=True)
         if _failed(before):
             rejected = before.error is not None and before.error.kind == "invalid_arguments"
-            return Told("" if rejected or _failed(now) or is_empty(now.output) else "gained")
+            return Telling("" if rejected or _failed(now) or is_empty(now.output) else "gained")
         line = f"{compact(one.given.arguments, _SHOWN)} gave {compact(before.output, _SHOWN)}, and would give"
         if _failed(now):
             if is_empty(before.output):
-                return Told("")
+                return Telling("")
             why = _why(now)
             differs = Divergence(one.given, before.output, None, False, why)
-            return Told("lost", f"{line} {why}", differs=differs if self.mends else None)
+            return Telling("lost", f"{line} {why}", differs=differs if self.mends else None)
         if equal(before.output, now.output):
-            return Told("" if is_empty(before.output) else "agrees", output=result_key(now.output))
+            return Telling("" if is_empty(before.output) else "agrees", output=result_key(now.output))
         if one.given in self.wrong or (self.mends and is_empty(before.output)):
-            return Told("gained" if is_empty(before.output) else "")
+            return Telling("gained" if is_empty(before.output) else "")
         text = f"{line} {compact(now.output, _SHOWN)}"
         if not self.mends:
-            return Told("counter", text)
+            return Telling("counter", text)
         excused = self.domain.explained(one.given)
         differs = Divergence(one.given, before.output, now.output, excused)
-        return Told("" if excused else "counter", text, differs=differs)
+        return Telling("" if excused else "counter", text, differs=differs)
 
 
-def told_by_same(one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome) -> Told | None:
+def told_by_same(one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome) -> Telling | None:
     """Who is right on a call that says the same as a plain one, by what the old version gives to that (`plain`); None
     where that tells nothing."""
     if any(map(silent, (before, now))) or _failed(plain) or is_empty(plain.output):
@@ -87,12 +87,12 @@ def told_by_same(one: Input, plain: CallOutcome, before: CallOutcome, now: CallO
     if keeps is would:
         return None
     if would:
-        return Told("gained")
+        return Telling("gained")
     files = ", ".join(one.given.files)
     given, gives = (compact(outcome.output, _SHOWN) for outcome in (before, now))
     why = _first(now.error.message) if now.error is not None else gives
     line = f"{compact(one.given.arguments, _SHOWN)} with {files} in another form gave {given}, and would give {why}"
-    return Told("lost", line, sure=True)
+    return Telling("lost", line, sure=True)
 
 
 def silent(outcome: CallOutcome) -> bool:
