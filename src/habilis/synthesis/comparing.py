@@ -14,8 +14,9 @@ they differ; an *asymmetry* when one gives a result and the other raises or sets
 
 A version that mends another is meant to differ where that was wrong: a call that the old one fails speaks for it, and a
 counter is no counter where the input shares with a call that was answered wrongly what no good call shows. Where there
-is a judge, it is asked once which result is right (`divergences.py`), and its word stands above these rules. What it
-settled for the new version is kept as a recorded call, and known to whoever compares the two again.
+is a judge, it is asked once which result is right (`divergences.py`), and its word stands above these rules; what many
+inputs find speaks against a mend of wrong answers only by that word. What it settled for the new version is kept as a
+recorded call, and known to whoever compares the two again.
 """
 
 from __future__ import annotations
