@@ -382,7 +382,7 @@ async def test_however_a_tool_ends_the_end_is_a_value(
         assert words in error_of(outcome).message, body
 
 
-@every
+@cold_rarely
 async def test_calls_at_once_mix_nothing_up_and_those_that_are_killed_take_no_other_with_them(
     back: Back, host: Callable[..., ToolHost], tool: MakeTool, workspace: Path
 ) -> None:
