@@ -7,8 +7,9 @@ google-research, mbpp/), in solutions/ files of lines with `task_id` and `soluti
 in exercism/ the folders of github.com/exercism/python, exercises/practice/.
 Problems are parted in halves by a hash of their names; rules are fitted to the tuning half alone.
 
-Repairs are tried without a judge, and with stand-ins that know the right solution and say so always, or in 9 or 7 of 10
-differences. That bounds what a judge of such a quality brings; it says nothing about any model.
+Candidates take the place of the right version, which as an enhancement failed one call before, and of wrong versions.
+These repairs are tried without a judge, and with stand-ins that know the right solution and say so always, or in 9 or
+7 of 10 differences. That bounds what a judge of such a quality brings; it says nothing about any model.
 """
 
 from __future__ import annotations

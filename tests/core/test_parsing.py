@@ -7,10 +7,11 @@ import gc
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from habilis.core.parsing import expression_tree, literal_value, syntax_tree
+from habilis.core.parsing import expression_tree, literal_value, nodes_of, syntax_tree
 
 SOURCE = "\n".join(f"def f{n}(a, b):\n    return [a + {n} * b for _ in range({n}) if a]" for n in range(60))
 
@@ -79,3 +80,8 @@ def test_a_literal_is_read() -> None:
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(SyntaxError):
         expression_tree(text)
+
+
+def test_all_nodes_are_found_in_the_order_of_the_standard_library() -> None:
+    tree = ast.parse(Path(__file__).read_text("utf-8"))
+    assert list(map(id, nodes_of(tree))) == list(map(id, ast.walk(tree)))

@@ -54,7 +54,7 @@ class Reading:
 
     def told(self, one: Input, before: CallOutcome, now: CallOutcome) -> Telling:
         """What `one` tells, to which the old version came to `before` and the new one to `now`."""
-        if silent(before) or silent(now):
+        if _silent(before) or _silent(now):
             return Telling("", silent=True)
         if _failed(before):
             rejected = before.error is not None and before.error.kind == "invalid_arguments"
@@ -80,8 +80,8 @@ class Reading:
 
 def told_by_same(one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome) -> Telling | None:
     """Who is right on a call that says the same as a plain one, by what the old version gives to that (`plain`); None
-    where that tells nothing."""
-    if any(map(silent, (before, now))) or _failed(plain) or is_empty(plain.output):
+    where that tells nothing. Neither version was silent."""
+    if _failed(plain) or is_empty(plain.output):
         return None
     keeps, would = (not _failed(outcome) and equal(outcome.output, plain.output) for outcome in (before, now))
     if keeps is would:
@@ -95,7 +95,7 @@ def told_by_same(one: Input, plain: CallOutcome, before: CallOutcome, now: CallO
     return Telling("lost", line, sure=True)
 
 
-def silent(outcome: CallOutcome) -> bool:
+def _silent(outcome: CallOutcome) -> bool:
     """Whether an outcome says nothing of the tool: it was not let, or not given the time."""
     if outcome.error is not None and outcome.error.kind in _NO_WORD:
         return True
